@@ -12,6 +12,7 @@ from .loading.cash_flow_reports import load_cash_flow_report
 from .loading.ledger_discovery import discover_ledgers
 from .loading.line_files import read_line_entries
 from .loading.load import load_line_entries
+from .loading.load_books import load_books
 from .local_books import LocalBooks, connect
 from .notebook_jobs import run_notebook
 from .pack.monthly_pack import monthly_pack
@@ -28,9 +29,9 @@ from .recategorization.rules import load_rules, report_rules
 from .recategorization.run_journal import undo_plan
 from .recategorization.suggestions import suggest
 from .reconciliation.completeness import check_completeness
-from .reconciliation.monthly_reconciliation import reconcile_months
-from .reconciliation.reconciliation import Reconciliation, reconcile
+from .reconciliation.reconcile import Reconciliation, reconcile
 from .reports.books.analysis_frame import analysis_frame
+from .reports.books.value import Books
 from .reports.figures.cash_flow_report import CashFlowReport
 from .reports.figures.figure import Figure
 from .reports.payees.ageing import Ageing, ageing
@@ -44,6 +45,7 @@ from .reports.statements.statement import Statement
 
 __all__ = [
     "Ageing",
+    "Books",
     "Bridge",
     "CashFlowReport",
     "ClientCredentials",
@@ -80,6 +82,7 @@ __all__ = [
     "export",
     "group_queue",
     "income_statement",
+    "load_books",
     "load_cash_flow_report",
     "load_line_entries",
     "load_rules",
@@ -91,7 +94,6 @@ __all__ = [
     "read_line_entries",
     "recompute_cash_flow",
     "reconcile",
-    "reconcile_months",
     "recurring_payments",
     "register",
     "report_rules",

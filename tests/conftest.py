@@ -321,14 +321,8 @@ def answering_once():
 @pytest.fixture(scope="session")
 def demo_pack(demo_company):
     """Return the pack of May 2026, whose balances are sums since the books began."""
-    return aa.monthly_pack(
-        demo_company.client,
-        "2026-05",
-        company="Harbor Lane Coffee Roasters",
-        currency="USD",
-        books_start=demo_company.start_date,
-        progress=False,
-    )
+    reports = ["2026-05", "2026-04", "2025-05", ("2026-01-01", "2026-05-31")]
+    return aa.monthly_pack(aa.load_books(demo_company.client, "2026-05", reports=reports, progress=False))
 
 
 FIRST_QUARTER = {"start_date": "2025-01-01", "end_date": "2025-03-31"}

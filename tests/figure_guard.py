@@ -27,6 +27,7 @@ sys.path.insert(0, str(Path(__file__).parent / "service"))
 from posted_books import PostedBooks
 
 import accounting_analytics as aa
+from accounting_analytics.pack.pack_periods import PackPeriods
 
 RULES = Path(__file__).parent.parent / "data" / "rules.toml"
 OPENING, OUT, IN = "opening balance retained earnings", "uncategorized cash outflow", "uncategorized cash inflow"
@@ -107,19 +108,20 @@ def statements_of(
     company: Company, days: tuple[str, str], ledgers: Any, lines: Any
 ) -> Iterator[tuple[str, aa.Statement]]:
     """Make eight statements of some days: four kinds by month with comparisons, two by tag, two of other columns."""
-    first, compare = {"books_start": company.first_day}, ["prior", "prior_year", "change", "change_pct", "share"]
+    compare = ["prior", "prior_year", "change", "change_pct", "share"]
     flows = [*compare, "total", "average"]
-    yield "income by month", aa.income_statement(lines, ledgers, *days, compare=flows)
-    yield "cash flow by month", aa.cash_flow_statement(lines, ledgers, *days, compare=flows, **first)
-    yield "balance sheet by month", aa.balance_sheet(lines, ledgers, *days, compare=compare, **first)
-    yield "trial balance by month", aa.trial_balance(lines, ledgers, *days, **first)
-    fiscal = {"columns": "quarter", "fiscal_year_start_month": 7}
-    yield "income by quarter", aa.income_statement(lines, ledgers, *days, **fiscal)
-    yield "balance sheet by quarter", aa.balance_sheet(lines, ledgers, *days, **first, **fiscal)
+    books = aa.Books(lines, ledgers, days, opening=company.first_day)
+    yield "income by month", aa.income_statement(aa.Books(lines, ledgers, days), compare=flows)
+    yield "cash flow by month", aa.cash_flow_statement(books, compare=flows)
+    yield "balance sheet by month", aa.balance_sheet(books, compare=compare)
+    yield "trial balance by month", aa.trial_balance(books)
+    fiscal = aa.Books(lines, ledgers, days, opening=company.first_day, fiscal_year_start_month=7)
+    yield "income by quarter", aa.income_statement(fiscal, columns="quarter")
+    yield "balance sheet by quarter", aa.balance_sheet(fiscal, columns="quarter")
     if company.tag_group:
         tags = {"columns": "tag", "tag_group": company.tag_group}
-        yield "income by tag", aa.income_statement(lines, ledgers, *days, **tags)
-        yield "cash flow by tag", aa.cash_flow_statement(lines, ledgers, *days, **tags)
+        yield "income by tag", aa.income_statement(books, **tags)
+        yield "cash flow by tag", aa.cash_flow_statement(books, **tags)
 
 
 def figures_of(statement: aa.Statement) -> dict[str, str]:
@@ -146,20 +148,23 @@ def record_loads(company: Company) -> Iterator[tuple[str, dict[str, str]]]:
         for name, statement in statements_of(company, asked, ledgers, lines):
             yield f"{name} of {'/'.join(asked)} in {'/'.join(loaded)}", figures_of(statement)
     reported = aa.load_cash_flow_report(client, *company.month)
-    yield "report as a statement", figures_of(aa.cash_flow_statement(reported, ledgers))
+    yield "report as a statement", figures_of(aa.cash_flow_statement(reported, ledgers=ledgers))
     lines = aa.load_line_entries(client, ledgers["id"], *company.days, progress=False)
-    compared = aa.reconcile(reported, aa.recompute_cash_flow(lines, ledgers, *company.month), line_entries=lines)
+    month = aa.Books(lines, ledgers, company.month, reports=[reported])
+    (compared,) = aa.reconcile(month).compared
     yield "reconciled", {"verdict": compared.verdict, "text": compared.explain()}
-    yield "certificate", {"summary": aa.check_completeness(lines, report=reported).summary()}
+    yield "certificate", {"summary": aa.check_completeness(month).summary()}
     if company.tag_group:
-        yield "outlook", {"text": aa.outlook(lines, ledgers, books_start=company.first_day).explain()}
-        yield "ageing", {"text": aa.ageing(lines, ledgers, books_start=company.first_day).explain()}
-        yield "recurring", {"text": aa.recurring_payments(lines, ledgers).explain()}
+        yield "outlook", {"text": aa.outlook(aa.Books(lines, ledgers, opening=company.first_day)).explain()}
+        yield "ageing", {"text": aa.ageing(aa.Books(lines, ledgers, opening=company.first_day)).explain()}
+        yield "recurring", {"text": aa.recurring_payments(aa.Books(lines, ledgers)).explain()}
 
 
 def record_pack(company: Company) -> Iterator[tuple[str, dict[str, str]]]:
     """Record every figure of the pack of the month."""
-    pack = aa.monthly_pack(company.client, aa.Period(*company.month), books_start=company.first_day, progress=False)
+    month = aa.Period(*company.month)
+    reports = PackPeriods.around(month, 1).compared().values()
+    pack = aa.monthly_pack(aa.load_books(company.client, month, reports=reports, progress=False))
     rows = pack.figures[["table", "key", "label", "amount"]].astype(str).itertuples(index=False)
     figures = {f"{table}: {key}": f"{label}: {amount}" for table, key, label, amount in rows}
     yield "pack", figures | {"verdict": pack.proof, "reasons": "; ".join(pack.reasons)}
@@ -167,10 +172,7 @@ def record_pack(company: Company) -> Iterator[tuple[str, dict[str, str]]]:
 
 def record_export(company: Company, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Record the rows of each exported table, in an order of their own."""
-    ledgers = aa.discover_ledgers(company.client, *company.days, progress=False)
-    lines = aa.load_line_entries(company.client, ledgers["id"], *company.days, progress=False)
-    report = aa.load_cash_flow_report(company.client, *company.days)
-    aa.export(folder, line_entries=lines, ledgers=ledgers, report=report)
+    aa.export(aa.load_books(company.client, company.days, progress=False), folder)
     for table in sorted(path for path in (folder / "current").iterdir() if path.is_dir()):
         if table.name != "export":  # it has the time of the export
             frame = pq.read_table(table).to_pandas().astype(str)
@@ -185,11 +187,10 @@ def record_export(company: Company, folder: Path) -> Iterator[tuple[str, dict[st
 def record_edit_loop(company: Company, folder: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Record queue, proposals, plan, effect, outcomes, and the report after the run and after its undo."""
     client, days = company.client, company.month
-    ledgers = aa.discover_ledgers(client, *company.days, progress=False)
-    lines = aa.load_line_entries(client, ledgers["id"], *company.days, progress=False)
-    queue = aa.uncategorized_queue(lines, ledgers)
-    proposals = aa.propose(queue, aa.load_rules(RULES), ledgers, suggestions=aa.suggest(queue, lines, ledgers))
-    plan = aa.plan_recategorization(proposals, ledgers=ledgers)
+    books = aa.load_books(client, company.days, progress=False)
+    queue = aa.uncategorized_queue(books)
+    proposals = aa.propose(queue, aa.load_rules(RULES), books, suggestions=aa.suggest(queue, books))
+    plan = aa.plan_recategorization(proposals, books)
     before = aa.load_cash_flow_report(client, *days)
     effect = plan.preview(before)
     frames = {"queue": queue, "proposals": proposals, "plan": plan.frame, "effect": effect.frame}

@@ -4,6 +4,7 @@ import re
 
 import pandas as pd
 import pytest
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.arguments import require_type
@@ -14,16 +15,17 @@ from accounting_analytics.recategorization.rules import Rules
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = LineEntries.without_rows()
 PLAN = aa.Plan.from_frame(PlanItems.without_rows())
-REPORT = aa.recompute_cash_flow(LINES, Ledgers.without_rows(), *MARCH, time_zone="UTC")
+BOOKS = books_of(Ledgers.without_rows())
+REPORT = aa.recompute_cash_flow(BOOKS, MARCH)
 REPORT_HINT = "not CashFlowReport; load_cash_flow_report(client, ...) loads one, recompute_cash_flow("
-LINES_HINT = "not DataFrame; load_line_entries(client, ...) returns"
+FRAME_HINT = "it must be a pandas, pyarrow, polars, DuckDB or PySpark frame, such as load_line_entries and discover_"
+BOOKS_HINT = "not Books; load_books(client) returns them, and Books(lines, ledgers) makes them of frames"
 LEDGERS_HINT = "not DataFrame; discover_ledgers(client, ...) returns them"
 CLIENT_HINT = "client is of type str, not LedgerClient; connect() returns one"
-PLAN_HINT = "plan is of type str, not Plan; plan_recategorization(proposals, ledgers=...) makes one"
+PLAN_HINT = "plan is of type str, not Plan; plan_recategorization(proposals, books) makes one"
 
 WRONG_CALLS = [
-    (lambda: aa.reconcile(1, 2), f"reported is of type int, {REPORT_HINT}"),
-    (lambda: aa.reconcile(REPORT, LINES), f"recomputed is of type DataFrame, {REPORT_HINT}"),
+    (lambda: aa.reconcile(REPORT), f"books is of type CashFlowReport, {BOOKS_HINT}"),
     (lambda: aa.charts.inflow_outflow(LINES), f"report is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.charts.inflow_outflow(REPORT, ledgers=REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
     (lambda: aa.charts.balances(REPORT), "statement is of type CashFlowReport, not Statement; pass what"),
@@ -36,47 +38,61 @@ WRONG_CALLS = [
     ),
     (lambda: aa.charts.running_balance(LINES), f"report is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.charts.waterfall(None), f"report is of type NoneType, {REPORT_HINT}"),
-    (lambda: aa.check_completeness(REPORT), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
-    (lambda: aa.check_completeness(LINES, report=LINES), f"report is of type DataFrame, {REPORT_HINT}"),
-    (lambda: aa.check_completeness(LINES, report=[REPORT, 5]), f"report is of type int, {REPORT_HINT}"),
-    (lambda: aa.check_completeness(LINES, report=5), f"report is of type int, {REPORT_HINT}"),
-    (
-        lambda: aa.recompute_cash_flow(REPORT, Ledgers.without_rows(), *MARCH),
-        "is of type CashFlowReport; it must be a pandas",
+    (lambda: aa.Books(REPORT, BOOKS.ledgers), f"line_entries is of type CashFlowReport; {FRAME_HINT}"),
+    (lambda: aa.Books(LINES, REPORT, time_zone="UTC"), f"ledgers is of type CashFlowReport; {FRAME_HINT}"),
+    (lambda: aa.Books(LINES, None), "ledgers are missing; discover_ledgers(client, ...) returns them"),
+    (lambda: aa.Books(LINES, LINES, time_zone="UTC"), "ledgers: column is missing: name, report_cash_flow, parent_id"),
+    *(
+        (
+            lambda given=given: BOOKS.with_reports(given),
+            f"reports is of type {name}; pass a list of what load_cash_flow",
+        )
+        for given, name in ((LINES, "DataFrame"), (REPORT, "CashFlowReport"), (5, "int"))
     ),
-    (lambda: aa.uncategorized_queue(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
-    (lambda: aa.uncategorized_queue(LINES, None), "ledgers are missing; discover_ledgers(client, ...) returns them"),
-    (
-        lambda: aa.propose(REPORT, Rules((), "r"), LINES),
-        "queue is of type CashFlowReport, not DataFrame; uncategorized_",
+    (lambda: BOOKS.with_reports([5, REPORT]), f"reports is of type int, {REPORT_HINT}"),
+    *(
+        (lambda call=call: call(LINES), f"books is of type DataFrame, {BOOKS_HINT}")
+        for call in (
+            *(
+                aa.ageing,
+                aa.analysis_frame,
+                aa.balance_sheet,
+                aa.check_completeness,
+                aa.income_statement,
+                aa.monthly_pack,
+            ),
+            *(aa.outlook, aa.recompute_cash_flow, aa.reconcile, aa.recurring_payments, aa.review, aa.trial_balance),
+            aa.uncategorized_queue,
+        )
     ),
-    (lambda: aa.propose(LINES, "rules.toml", LINES), "rules is of type str, not Rules; load_rules(path) reads them"),
+    (lambda: aa.register(LINES, "Bank"), f"books is of type DataFrame, {BOOKS_HINT}"),
+    (lambda: aa.load_books("http://x"), "source is of type str, not LedgerClient; connect() returns one"),
+    (
+        lambda: aa.propose(REPORT, Rules((), "r"), BOOKS),
+        "queue is of type CashFlowReport, not DataFrame; uncategorized_queue(books)",
+    ),
+    (
+        lambda: aa.propose(Queue.without_rows(), "rules.toml", BOOKS),
+        "rules is of type str, not Rules; load_rules(path) reads them",
+    ),
     (
         lambda: aa.propose(Queue.without_rows(), Rules((), "r"), REPORT),
-        f"ledgers is of type CashFlowReport, {LEDGERS_HINT}",
+        f"books is of type CashFlowReport, {BOOKS_HINT}",
     ),
-    (lambda: aa.ageing(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
-    (lambda: aa.analysis_frame(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
-    (lambda: aa.outlook(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
-    (lambda: aa.recurring_payments(REPORT, LINES), f"line_entries is of type CashFlowReport, {LINES_HINT}"),
-    (lambda: aa.suggest(REPORT, LINES, LINES), "queue is of type CashFlowReport, not DataFrame; uncategorized_"),
-    (lambda: aa.suggest(Queue.without_rows(), LINES, REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
     (
-        lambda: aa.suggest(Queue.without_rows(), REPORT, Ledgers.without_rows()),
-        f"history is of type CashFlowReport, {LINES_HINT}",
+        lambda: aa.report_rules(Queue.without_rows(), Rules((), "r"), REPORT),
+        f"books is of type CashFlowReport, {BOOKS_HINT}",
     ),
-    (lambda: aa.review(REPORT, LINES), "queue is of type CashFlowReport, not DataFrame; uncategorized_queue("),
-    (lambda: aa.review(Queue.without_rows(), REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
+    (lambda: aa.suggest(REPORT, BOOKS), "queue is of type CashFlowReport, not DataFrame; uncategorized_"),
+    (lambda: aa.suggest(Queue.without_rows(), REPORT), f"books is of type CashFlowReport, {BOOKS_HINT}"),
+    (lambda: aa.review(BOOKS, REPORT), "queue is of type CashFlowReport, not DataFrame; uncategorized_queue("),
     (
-        lambda: aa.review(Queue.without_rows(), Ledgers.without_rows(), proposals=PLAN),
+        lambda: aa.review(BOOKS, Queue.without_rows(), proposals=PLAN),
         "proposals is of type Plan, not DataFrame; propose(",
     ),
+    (lambda: aa.plan_recategorization(PLAN, BOOKS), "proposals is of type Plan, not DataFrame; propose("),
+    (lambda: aa.plan_recategorization(LINES, REPORT), f"books is of type CashFlowReport, {BOOKS_HINT}"),
     (lambda: aa.Plan(PlanItems.without_rows()), "items is a DataFrame, not changes; Plan.from_frame(frame) makes"),
-    (
-        lambda: aa.plan_recategorization(PLAN, ledgers=Ledgers.without_rows()),
-        "proposals is of type Plan, not DataFrame; propose(",
-    ),
-    (lambda: aa.plan_recategorization(LINES, ledgers=REPORT), f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
     (lambda: PLAN.preview(LINES), f"before is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.apply_plan("http://x", PLAN, journal="j"), CLIENT_HINT),
     (lambda: aa.verify_plan("http://x", PLAN), CLIENT_HINT),
@@ -84,7 +100,6 @@ WRONG_CALLS = [
     (lambda: PLAN.preview(REPORT).check(LINES), f"after is of type DataFrame, {REPORT_HINT}"),
     (lambda: aa.load_line_entries("http://x", ["a"], *MARCH), CLIENT_HINT),
     (lambda: aa.load_cash_flow_report("http://x", *MARCH), CLIENT_HINT),
-    (lambda: aa.reconcile_months("http://x", *MARCH), CLIENT_HINT),
     (lambda: aa.discover_ledgers("http://x", *MARCH), CLIENT_HINT),
     (lambda: aa.doctor("http://x"), CLIENT_HINT),
 ]
@@ -129,7 +144,7 @@ PATH_CALLS = [
     (aa.verify_pack, "path"),
     (lambda path: aa.run_notebook(path, "out"), "notebook"),
     (lambda path: aa.run_notebook("notebook.ipynb", path), "output"),
-    (lambda path: aa.export(path, line_entries=LINES, ledgers=LINES, report=REPORT), "output"),
+    (lambda path: aa.export(BOOKS, path), "output"),
 ]
 
 
@@ -156,19 +171,11 @@ def test_a_journal_must_be_a_path_and_a_plan_a_plan(connected):
     assert client.requests == []
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"line_entries": REPORT}, f"line_entries is of type CashFlowReport, {LINES_HINT}"),
-        ({"ledgers": REPORT}, f"ledgers is of type CashFlowReport, {LEDGERS_HINT}"),
-        ({"report": LINES}, f"report is of type DataFrame, {REPORT_HINT}"),
-    ],
-)
-def test_an_export_of_a_wrong_type_writes_nothing(tmp_path, changes, message):
-    """An export refuses frames and reports in each other's place, and leaves the folder alone."""
-    with pytest.raises(InputError) as caught:
-        aa.export(tmp_path / "out", **{"line_entries": LINES, "ledgers": LINES, "report": REPORT, **changes})
-    assert message in str(caught.value)
+@pytest.mark.parametrize("books", [LINES, REPORT])
+def test_an_export_of_a_wrong_type_writes_nothing(tmp_path, books):
+    """An export refuses frames and reports in the place of books, and leaves the folder alone."""
+    with pytest.raises(InputError, match=re.escape(f"books is of type {type(books).__name__}, {BOOKS_HINT}")):
+        aa.export(books, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -18,12 +18,8 @@ import accounting_analytics as aa
 MONTH = ("2026-06-01", "2026-06-30")
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 CELL = """import accounting_analytics as aa
-client, days = aa.connect(), ("2026-06-01", "2026-06-30")
-ledgers = aa.discover_ledgers(client, *days)
-lines = aa.load_line_entries(client, ledgers["id"], *days)
-reported = aa.load_cash_flow_report(client, *days)
-computed = aa.recompute_cash_flow(lines, ledgers, *days, starting_balances=reported.starting_balances)
-print("ties:", aa.reconcile(reported, computed).ties, "cash:", f"{reported.exact().ending_cash_balance}")"""
+books = aa.load_books(aa.connect(), ("2026-06-01", "2026-06-30"))
+print("ties:", aa.reconcile(books).ties, "cash:", f"{books.reports[0].exact().ending_cash_balance}")"""
 
 
 def exact(report):
@@ -54,15 +50,12 @@ def company():
 
 @pytest.fixture(scope="module")
 def loaded(company):
-    """Return ledgers, lines and report of a month."""
-    ledgers = aa.discover_ledgers(company.client, *MONTH)
-    lines = aa.load_line_entries(company.client, ledgers["id"], *MONTH)
-    return ledgers, lines, aa.load_cash_flow_report(company.client, *MONTH)
+    """Return the books of a month, with their report."""
+    return aa.load_books(company.client, MONTH, since=MONTH[0])
 
 
 def test_a_broken_page_and_a_broken_frame_are_refused(company, loaded):
     """Nothing is guessed: the first id is named, of a page on the wire and of a frame that a person changed."""
-    ledgers, lines, _ = loaded
     settings = company.environment()
     network = Broken()
     broken = aa.LedgerClient(
@@ -73,9 +66,9 @@ def test_a_broken_page_and_a_broken_frame_are_refused(company, loaded):
         transport=network,
     )
     with broken, pytest.raises(aa.errors.AccountingAnalyticsError, match=r"1,000\.00") as caught:
-        aa.load_line_entries(broken, [ledgers["id"][0]], *MONTH)
+        aa.load_line_entries(broken, [loaded.ledgers["id"][0]], *MONTH)
     assert network.ids[0] in str(caught.value)
-    frame = lines.copy()
+    frame = loaded.lines
     frame.loc[3, ["amount", "signed_amount"]] = 12.345
     with pytest.raises(aa.errors.AccountingAnalyticsError, match=re.escape(frame.loc[3, "id"])):
         aa.schemas.LineEntries.checked(frame)
@@ -83,9 +76,9 @@ def test_a_broken_page_and_a_broken_frame_are_refused(company, loaded):
 
 def test_reports_charts_and_exports_agree(loaded, tmp_path):
     """The recomputed report ties; the marks of a chart and the Parquet files that DuckDB reads sum to the report."""
-    ledgers, lines, reported = loaded
-    computed = aa.recompute_cash_flow(lines, ledgers, *MONTH, starting_balances=reported.starting_balances)
-    reconciliation = aa.reconcile(reported, computed, line_entries=lines)
+    (reported,) = loaded.reports
+    computed = aa.recompute_cash_flow(loaded)
+    reconciliation = aa.reconcile(loaded)
     assert reconciliation.ties, reconciliation.explain()
     flows, ending = exact(reported)
     net = ending - reported.exact().starting_cash_balance
@@ -95,7 +88,7 @@ def test_reports_charts_and_exports_agree(loaded, tmp_path):
     keys = {mark[0] for trace in figure.data if trace.customdata is not None for mark in trace.customdata}
     marks = [figure.mark(key) for key in keys if key.startswith(("inflow|", "outflow|"))]
     assert sum(Decimal(str(mark.amount)) for mark in marks) == net
-    aa.export(tmp_path / "export #1", line_entries=lines, ledgers=ledgers, report=reported)
+    aa.export(loaded, tmp_path / "export #1")
     files = [str(path) for path in (tmp_path / "export #1" / "current").glob("fact_cash_flow_line/**/*.parquet")]
     with duckdb.connect() as database:
         rows = database.execute("select ledger_id, sum(amount) from read_parquet(?) group by all", [files]).fetchall()
@@ -105,10 +98,10 @@ def test_reports_charts_and_exports_agree(loaded, tmp_path):
 
 def test_the_uncategorized_are_categorized_and_taken_back(company, loaded, tmp_path):
     """From the queue to an applied, verified and undone plan; then the report is the same to the cent."""
-    (ledgers, lines, reported), client = loaded, company.client
-    queue = aa.uncategorized_queue(lines, ledgers)
-    proposals = aa.decide(queue.head(3), dict.fromkeys(queue.head(3)["transaction_id"], "Travel"), ledgers)
-    plan = aa.plan_recategorization(proposals, ledgers=ledgers)
+    (reported,), client = loaded.reports, company.client
+    queue = aa.uncategorized_queue(loaded)
+    proposals = aa.decide(queue.head(3), dict.fromkeys(queue.head(3)["transaction_id"], "Travel"), loaded)
+    plan = aa.plan_recategorization(proposals, loaded)
     predicted = plan.preview(reported)
     outcomes = aa.apply_plan(client, plan, journal=tmp_path / "a.journal", confirm=True)
     assert set(outcomes["outcome"]) == {"done"}
@@ -134,4 +127,6 @@ def notebook_of_the_company(company, monkeypatch, tmp_path):
 def test_a_scheduled_run(loaded, notebook_of_the_company, tmp_path):
     """A run leaves a page with the figures of the report."""
     finished = aa.run_notebook(notebook_of_the_company, tmp_path / "runs")
-    assert f"ties: True cash: {loaded[2].exact().ending_cash_balance}" in finished.html.read_text(encoding="utf-8")
+    assert f"ties: True cash: {loaded.reports[0].exact().ending_cash_balance}" in finished.html.read_text(
+        encoding="utf-8"
+    )

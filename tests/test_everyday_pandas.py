@@ -29,8 +29,9 @@ from matplotlib.figure import Figure
 from pandas.testing import assert_frame_equal
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import FrameError
+from accounting_analytics.core.errors import FrameError, IncompleteLoadError, InputError
 from accounting_analytics.core.schemas import LineEntries
+from accounting_analytics.reconciliation.compared_report import compare_reports
 
 START, END, ZONE = "2025-01-01", "2026-06-30", "America/New_York"
 CASH, SALES = "Operating Account", "Cafe Sales"
@@ -520,8 +521,148 @@ def test_in_and_out(books, expression, tmp_path):
     # text files have no difference between no tags and tags that are not known
     no_tags = dict.fromkeys(("tag_ids", "tag_names", "tag_group_ids"), "")
     assert_frame_equal(back.fillna(no_tags), books.lines.fillna(no_tags), check_flags=False)
-    recomputed = aa.recompute_cash_flow(back, books.ledgers, START, END, time_zone=ZONE)
-    assert aa.reconcile(books.report, recomputed).ties
+    again = aa.Books(back, books.ledgers, opening=START)
+    assert figures(again) == figures(aa.Books(books.lines, books.ledgers, opening=START))
+    assert compare_reports(books.report, aa.recompute_cash_flow(again, (START, END))).ties
+
+
+def figures(value):
+    """Return exact figures of books: what moved cash, income and balances by ledger, and the register of an account."""
+    exact = aa.recompute_cash_flow(value, (START, END)).exact()
+    statements = [make(value, (START, END)).tidy() for make in (aa.income_statement, aa.balance_sheet)]
+    tables = [exact.ledgers, exact.ending_balances, *statements, aa.register(value, CASH, "2026-05")]
+    return [value.time_zone, exact.net_cash_flow, *(one.to_csv() for one in tables)]
+
+
+def budgets(books):
+    """Return a table with one row per ledger, as an analyst has it in another file."""
+    return pd.DataFrame({"ledger_id": books.ledgers["id"], "budget": 100.0})
+
+
+def in_two_loads(books):
+    """Return the lines of two loads, one below the other."""
+    early = books.day < pd.Timestamp("2026-01-01")
+    parts = [books.lines[early].copy(), books.lines[~early].copy()]
+    for number, part in enumerate(parts):
+        part.attrs["load"] = {**books.lines.attrs["load"], "lines": len(part), "read_at": f"2026-07-0{number + 1}"}
+    return pd.concat(parts)
+
+
+KEPT = {
+    "merge": lambda books: books.lines.merge(budgets(books), on="ledger_id", how="left"),
+    "join": lambda books: books.lines.join(budgets(books).set_index("ledger_id"), on="ledger_id"),
+    "map": lambda books: books.lines.assign(
+        budget=books.lines.ledger_id.map(budgets(books).set_index("ledger_id").budget)
+    ),
+    "concat of parts": lambda books: pd.concat([books.lines[books.a < 0], books.lines[books.a >= 0]]),
+    "concat of two loads": in_two_loads,
+    "assign": lambda books: books.lines.assign(month=books.day.dt.strftime("%Y-%m")),
+    "query of all": lambda books: books.lines.query("amount >= 0"),
+    "sort_values": lambda books: books.lines.sort_values("amount"),
+    "set_index": lambda books: books.lines.set_index("id", drop=False),
+    "polars": lambda books: pl.from_pandas(books.lines),
+    "polars lazy": lambda books: pl.from_pandas(books.lines).lazy(),
+    "polars and back": lambda books: pl.from_pandas(books.lines).to_pandas(),
+    "duckdb": lambda books: duckdb.from_df(books.lines),
+    "duckdb and back": lambda books: duckdb.from_df(books.lines).df(),
+    "arrow": lambda books: pa.Table.from_pandas(books.lines),
+    "arrow and back": lambda books: pa.Table.from_pandas(books.lines).to_pandas(),
+}
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.drop")  # DuckDB uses it in .df()
+@pytest.mark.parametrize("name", KEPT)
+def test_books_of_a_frame_that_still_has_all_lines(books, name):
+    """Whatever was done to a frame that has all lines, books of it have the figures of the load, in its zone.
+
+    Where it lost its load, balances need the day of the first entry, and the books say so.
+    """
+    loaded, again = (aa.Books(frame, books.ledgers) for frame in (books.lines, KEPT[name](books)))
+    assert figures(again.with_opening(START)) == figures(loaded.with_opening(START))
+    assert not loaded.opening.is_movement
+    if again.extent.is_stated:
+        assert figures(again) == figures(loaded)
+    else:
+        assert again.opening.is_movement
+        assert "pass its day as opening" in again.opening.sentence()
+
+
+CHOSEN = r"; lines that you chose or changed are books\.with_lines\(frame, label='\.\.\.'\) of the loaded books"
+REFUSED = {
+    "merge with a table that has ledgers twice": (
+        lambda books: books.lines.merge(pd.concat([budgets(books)] * 2), on="ledger_id"),
+        FrameError,
+        "a line entry id occurs more than once: .*; load these days once, in one load",
+    ),
+    "concat with itself": (
+        lambda books: pd.concat([books.lines] * 2),
+        IncompleteLoadError,
+        f"lines more than the [0-9,]+ that were loaded: lines are there twice, or others were added{CHOSEN}",
+    ),
+    "query of some": (
+        lambda books: books.lines.query("amount > 100"),
+        IncompleteLoadError,
+        f"[0-9,]+ lines were removed after the load of [0-9,]+{CHOSEN}",
+    ),
+    "groupby": (
+        lambda books: books.lines.groupby("ledger_id", as_index=False).signed_amount.sum(),
+        IncompleteLoadError,
+        "lines were removed after the load",
+    ),
+    "assign of other amounts": (
+        lambda books: books.lines.assign(amount=books.lines.amount * 2, signed_amount=books.a * 2),
+        IncompleteLoadError,
+        r"amounts, days or ledgers were changed after the load: ledger \S+ sums to .*lines\.attrs\.pop\('load'\)",
+    ),
+    "set_index without the column": (
+        lambda books: books.lines.set_index("id"),
+        FrameError,
+        "line_entries: column is missing: id",
+    ),
+    "instants as texts, as read_csv returns them": (
+        lambda books: books.lines.astype({"datetime": "str"}),
+        FrameError,
+        r"'datetime' holds String, not instants .*; in pandas schemas\.LineEntries\.checked\(frame\) converts them",
+    ),
+    "instants without zone, as read_excel returns them": (
+        lambda books: books.lines.assign(datetime=books.lines.datetime.dt.tz_localize(None)),
+        FrameError,
+        r"'datetime' holds Datetime.*, not instants .*; in pandas schemas\.LineEntries\.checked\(frame\) converts them",
+    ),
+    "merge without local_date": (
+        lambda books: books.lines.drop(columns="local_date").merge(budgets(books), on="ledger_id"),
+        InputError,
+        "the line entries state no time zone and have no local_date; name the zone .*time_zone='America/New_York'",
+    ),
+    "merge after days of another zone": (
+        lambda books: books.lines.assign(local_date=books.lines.datetime.dt.tz_localize(None).dt.normalize()).merge(
+            budgets(books), on="ledger_id"
+        ),
+        InputError,
+        "that of the ledgers, America/New_York, is another: local_date of .*; name the zone",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_books_of_a_frame_that_lacks_something_are_refused(books, name):
+    """Lines that are not those of the load, and what cannot be known, are refused, with what to do or to name."""
+    change, error, message = REFUSED[name]
+    with pytest.raises(error, match=message):
+        aa.Books(change(books), books.ledgers)
+
+
+def test_books_of_ledgers_that_were_saved(books, tmp_path):
+    """A chart from a file states no zone: lines that lost theirs need its name, and then have the same figures."""
+    books.ledgers.to_csv(tmp_path / "ledgers.csv", index=False)
+    chart = aa.schemas.Ledgers.checked(pd.read_csv(tmp_path / "ledgers.csv", dtype={"sort_code": str}))
+    merged = books.lines.merge(budgets(books), on="ledger_id")
+    with pytest.raises(InputError, match="neither the line entries nor the ledgers state a time zone; name the zone"):
+        aa.Books(merged, chart)
+    opening = books.day.min()
+    expected = figures(aa.Books(books.lines, books.ledgers, opening=opening))
+    assert figures(aa.Books(books.lines, chart, opening=opening)) == expected
+    assert figures(aa.Books(merged, chart, time_zone=ZONE, opening=opening)) == expected
 
 
 def test_duckdb_sum(books):

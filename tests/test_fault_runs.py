@@ -21,6 +21,7 @@ from posted_books import PostedBooks
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import AccountingAnalyticsError, ServiceError
+from accounting_analytics.reconciliation.compared_report import compare_reports
 
 START, END, ZONE = "2025-01-01", "2025-03-31", "America/New_York"
 TEMPORARY = [
@@ -95,9 +96,16 @@ def whole_run(client):
     ledgers = aa.discover_ledgers(client, START, END, time_zone=ZONE)
     lines = aa.load_line_entries(client, ledgers["id"], START, END, time_zone=ZONE, progress=False)
     reported = aa.load_cash_flow_report(client, START, END, time_zone=ZONE)
-    recomputed = aa.recompute_cash_flow(lines, ledgers, START, END, time_zone=ZONE)
-    result = aa.reconcile(reported, recomputed)
-    return Run(ledgers, lines, reported, result.explain(), result.ties, aa.check_completeness(lines).complete)
+    recomputed = aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone=ZONE), (START, END))
+    result = compare_reports(reported, recomputed)
+    return Run(
+        ledgers,
+        lines,
+        reported,
+        result.explain(),
+        result.ties,
+        aa.check_completeness(aa.Books(lines, ledgers)).complete,
+    )
 
 
 def check_exact(run, truth):

@@ -13,6 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from payment_lines import payments
+from plain_books import books_of
 from small_reports import altered
 
 import accounting_analytics as aa
@@ -27,9 +28,9 @@ from accounting_analytics.local_books.sync_result import SyncResult
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.pack.verification_result import PackFault
 from accounting_analytics.recategorization.rules import Rule, Rules
+from accounting_analytics.reconciliation.compared_report import ComparedReport
 from accounting_analytics.reconciliation.completeness import Certificate, Check, LoadProblem
 from accounting_analytics.reconciliation.differences import KINDS, Comparison, Difference
-from accounting_analytics.reconciliation.monthly_reconciliation import MonthlyReconciliation
 from accounting_analytics.reports.payees.ageing import AgedAccount, LedgerItem, OpenItem
 from accounting_analytics.reports.payees.recurring import Occurrence, RecurringPayment
 from accounting_analytics.reports.payees.rhythms import find_rhythm
@@ -37,6 +38,7 @@ from accounting_analytics.service.imports import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
 COMPLETE = (
+    aa.Books,
     aa.CashFlowReport,
     aa.Figure,
     aa.Statement,
@@ -44,7 +46,7 @@ COMPLETE = (
     Diagnosis,
     aa.Effect,
     aa.Plan,
-    MonthlyReconciliation,
+    ComparedReport,
     aa.Reconciliation,
     Certificate,
     ExportVerification,
@@ -126,7 +128,7 @@ def make_outlook():
     days = [PERIOD.end_date - number * dt.timedelta(days=7) for number in reversed(range(30))]
     payments = [planted["PAYMENT"](day, "checking", AMOUNT, NAME, NAME, "plain", "Rent", "Rent") for day in days]
     books = planted["FRAMES"]["frames"](payments, dt.date.max)
-    return aa.outlook(books.line_entries, books.ledgers, time_zone="UTC")
+    return aa.outlook(aa.Books(books.line_entries, books.ledgers, time_zone="UTC"))
 
 
 def make_lines(categories):
@@ -139,23 +141,41 @@ def make_lines(categories):
 
 def make_report():
     """Return a report of many ledgers with long names."""
-    days, options = (PERIOD.start_date, PERIOD.end_date), {"starting_balances": {"bank": AMOUNT}}
-    report = aa.recompute_cash_flow(make_lines(IDS), chart("bank"), *days, time_zone=PERIOD.time_zone, **options)
+    opening = (PERIOD.start_date, {"bank": AMOUNT})
+    books = aa.Books(make_lines(IDS), chart("bank"), PERIOD, time_zone=PERIOD.time_zone, opening=opening)
+    report = aa.recompute_cash_flow(books)
     return altered(report, partial=True, notes=(NOTE,))
+
+
+def make_books():
+    """Return books of many accounts of cash with long names, and everything that is known of them."""
+    return aa.Books(
+        make_lines(IDS),
+        chart("bank", *(f"bank{number}" for number in range(MANY))),
+        PERIOD,
+        time_zone=PERIOD.time_zone,
+        opening=(PERIOD.start_date, {"bank": AMOUNT}),
+        reports=(dataclasses.replace(make_report(), origin="loaded"),) * FEW,
+        company=NAME,
+        currency="USD",
+        fiscal_year_start_month=4,
+    )
 
 
 def make_reconciliation():
     """Return a reconciliation in which every kind of figure differs."""
     rows = tuple(Difference("line", one, one, None, AMOUNT, AMOUNT, NOTE, ledger_name=NAME) for one in IDS)
     comparisons = tuple(Comparison(what, 10_000_000, 100_000, independent=False) for what in KINDS)
-    return aa.Reconciliation(PERIOD, rows, comparisons, (NOTE,), partial=True)
+    return ComparedReport(PERIOD, rows, comparisons, (NOTE,), partial=True)
 
 
 def make_review():
     """Return a review of many merchants with long names."""
     ledgers = chart("bank")
-    queue = aa.uncategorized_queue(make_lines(["other"] * MANY), ledgers, outflow_ledger_id="other")
-    return aa.review(queue, ledgers)
+    queue = aa.uncategorized_queue(
+        aa.Books(make_lines(["other"] * MANY), ledgers, time_zone="UTC"), outflow_ledger_id="other"
+    )
+    return aa.review(books_of(ledgers), queue)
 
 
 def make_plan(count=MANY):
@@ -174,13 +194,11 @@ def make_certificate():
 
 def make_months():
     """Return a reconciliation of months that do not tie."""
-    return MonthlyReconciliation(
+    return aa.Reconciliation(
         period=PERIOD,
-        ledgers=pd.DataFrame(),
-        line_entries=pd.DataFrame(),
         reports=(make_report(),) * FEW,
         recomputed=(make_report(),) * FEW,
-        reconciliations=(make_reconciliation(),) * FEW,
+        compared=(make_reconciliation(),) * FEW,
         anchored=True,
         notes=(NOTE,),
     )
@@ -207,8 +225,7 @@ def make_drift():
 
 def make_bridge():
     """Return many changes of payees with long names."""
-    statement = aa.cash_flow_statement(make_lines(IDS), chart("bank"), "2025-03-01", "2025-04-30", time_zone="UTC")
-    return aa.bridge(statement.column("2025-04"), statement.column("2025-03"))
+    return aa.bridge(aa.Books(make_lines(IDS), chart("bank"), time_zone="UTC"), "2025-03", against="2025-04")
 
 
 def make_sync_result():
@@ -226,9 +243,11 @@ def make_results():
     file = ExportedFile("dim_ledger.parquet", "dim_ledger", 10_000_000, {"amount": "1.00"}, "0" * 64)
     finding = Finding(Verdict.FAILED, NOTE * 3, NOTE, check="months add up")
     return [
+        make_books(),
+        make_books().with_lines(make_lines(IDS).tail(FEW), label=NAME),
         make_report(),
         make_report()["ending_cash_balance"],
-        aa.cash_flow_statement(make_report(), chart("bank")),
+        aa.cash_flow_statement(make_report(), ledgers=chart("bank")),
         make_bridge(),
         make_reconciliation(),
         make_months(),
@@ -285,7 +304,8 @@ RESULTS = make_results()
 def pack(deep_books):
     """Return the pack of a month."""
     with deep_books.client() as client:
-        return aa.monthly_pack(client, "2025-01", company=NAME, progress=False)
+        client.company = NAME
+        return aa.monthly_pack(aa.load_books(client, "2025-01", progress=False))
 
 
 @pytest.fixture

@@ -52,7 +52,7 @@ def test_a_report(demo_company):
 
 def test_a_report_without_lines(loaded):
     """It has the same table; a press shows the call, which says what is missing."""
-    report = aa.recompute_cash_flow(*loaded, *DAYS, lines=False)
+    report = aa.recompute_cash_flow(aa.Books(*loaded), DAYS, lines=False)
     text = report._repr_html_()
     assert "Net cash flow by ledger" in text
     assert json.loads(DATA.search(text)[1])["lines"] == []
@@ -60,8 +60,7 @@ def test_a_report_without_lines(loaded):
 
 def test_a_bridge(loaded):
     """Both sides of a step and its change have their lines, which are subtracted where they are before."""
-    statement = aa.cash_flow_statement(*loaded, *DAYS)
-    bridge = aa.bridge(statement.column("2026-05"), statement.column("2026-06"), largest=3)
+    bridge = aa.bridge(aa.Books(*loaded), "2026-06", largest=3)
     figures = list(unfolded(bridge._repr_html_()))
     assert len(figures) >= 12
     assert all(units_of(text) == units for text, units in figures)

@@ -292,9 +292,9 @@ def balances(statement: Statement, *, largest: int = 5, currency: str | None = N
     Parameters
     ----------
     statement : Statement
-        A statement made from line entries, such as :func:`~accounting_analytics.cash_flow_statement` with
-        ``books_start=``; its periods are drawn. If its lines do not reach back to the beginning of the books, what is
-        drawn is the movement since their first day, and the title says so.
+        A statement of books, such as :func:`~accounting_analytics.cash_flow_statement` returns it; its periods are
+        drawn. If the opening of the books is not known, what is drawn is the movement since the first day of the
+        lines, and the title says so.
     largest : int
         How many accounts have a line of their own, by their largest balance, at most 6; the others share one.
     currency : str, optional
@@ -310,7 +310,7 @@ def balances(statement: Statement, *, largest: int = 5, currency: str | None = N
     InputError
         `statement` is not a statement made from line entries, or `largest` is not from 1 to 6.
     """
-    require_type(statement, Statement, "statement", "pass what cash_flow_statement(lines, ledgers, ...) returns")
+    require_type(statement, Statement, "statement", "pass what cash_flow_statement(books) returns")
     check_largest(largest, len(ACCOUNT_COLOURS))
     balances = _AccountBalances.of_statement(statement)
     accounts, daily = balances.accounts(largest), balances.daily

@@ -137,7 +137,7 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
     Parameters
     ----------
     column : ChosenColumn
-        As ``cash_flow_statement(lines, ledgers, ...).column("2026-05")`` returns it.
+        As ``cash_flow_statement(books).column("2026-05")`` returns it.
     largest : int
         How many payees have a bar of their own; the others share one.
     currency : str, optional

@@ -40,8 +40,8 @@ def trend(income: Statement, cash_flow: Statement | None = None, *, currency: st
     income : Statement
         As :func:`~accounting_analytics.income_statement` returns it. Its periods are the points.
     cash_flow : Statement, optional
-        As :func:`~accounting_analytics.cash_flow_statement` returns it for the same days, with ``books_start=``: adds
-        cash at the end.
+        As :func:`~accounting_analytics.cash_flow_statement` returns it for the same days, of books whose opening is
+        known: adds cash at the end.
     currency : str, optional
         Written at the axis; by default that of the statement.
 
@@ -58,7 +58,7 @@ def trend(income: Statement, cash_flow: Statement | None = None, *, currency: st
         if [one.periods for one in columns] != list(of_cash):
             raise InputError("income and cash_flow are of other days: make both with the same days and columns")
         if "ending_cash_balance" not in cash_flow.figures.layout.by_key:
-            raise InputError("cash_flow has no balances: load the lines since the books began, and pass books_start")
+            raise InputError("cash_flow has no balances: load the books since their first entry, or give their opening")
         figures = [cash_flow.figures.figure("ending_cash_balance", one.key) for one in of_cash.values()]
         lines["Cash at the end"] = figures
     unit = unit_text(currency or income.currency)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import connect_for_days, connect_service, load_queue, open_books, refuse_books
+from accounting_analytics.cli.loading import connect_for_days, connect_service, load_books, open_books, refuse_books
 from accounting_analytics.cli.options import (
     RECATEGORIZE,
     Json,
@@ -242,9 +242,9 @@ def categorize(
 
     most, loaded_rules = _parse_limit(max_amount), aa.load_rules(rules)
     with connect_for_days(run, days) as (client, period):
-        loaded = load_queue(client, period)
-        queue, instance_id = loaded.transactions, client.instance_id
-        made, decided = plan_exact_rules(queue, loaded_rules, loaded.ledgers, max_amount=most, instance_id=instance_id)
+        books = load_books(client, period)
+        queue, instance_id = aa.uncategorized_queue(books), client.instance_id
+        made, decided = plan_exact_rules(queue, loaded_rules, books.ledgers, max_amount=most, instance_id=instance_id)
         file = journal or Path(f"categorize-{made.plan_id}.journal")
         plan = _saved_plan(made, file, confirm=run.confirm)
         left = left_by(plan, decided)
@@ -356,6 +356,7 @@ def run_plan(
         return
     if (outcomes["outcome"] == "done").any():
         _print_undo(journal, run, incomplete=False)
+        print_message("what was loaded or exported before still shows the old categories")
     try:
         _sync(books, client, run)
     finally:

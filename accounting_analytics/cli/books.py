@@ -114,7 +114,7 @@ def _require_proven(synced: SyncResult, books: Path) -> None:
             "with their versions, `books drift --since VERSION` shows what changed, and `books close` accepts it"
         )
     if synced.changes is None:
-        print_message(f"read them with --books {books}, or aa.LocalBooks.open({str(books)!r})")
+        print_message(f"read them with --books {books}, or aa.load_books(aa.LocalBooks.open({str(books)!r}))")
 
 
 books = commands(READ, "books", "Versions of local books, what changed, closed days, and SQL.")

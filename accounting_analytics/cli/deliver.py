@@ -7,21 +7,18 @@ import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
-from cyclopts.types import PositiveInt
 
 import accounting_analytics as aa
 from accounting_analytics import demo_company, exports
 from accounting_analytics.cli.loading import (
-    books_start_of,
     configured_zone,
     connect_source,
     load_books,
     open_books,
     presentation_of,
-    read_parents,
     require_entries,
     require_one_source,
     require_scale,
@@ -31,10 +28,10 @@ from accounting_analytics.cli.options import (
     READ,
     AgedLedgers,
     BooksOrService,
-    BooksStart,
     GivenDays,
     Json,
     Load,
+    Opening,
     Output,
     Parents,
     ZonedDays,
@@ -54,6 +51,7 @@ from accounting_analytics.core.messages import quote
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from accounting_analytics.local_books.drift import Drift
     from accounting_analytics.pack.pack_files import PackFormats
 
 _OUTPUTS = ", ".join(f"{name} ({output})" for name, output in exports.FORMATS.items())
@@ -67,8 +65,6 @@ def export(
     export_format: Annotated[
         str, Parameter(name="--format", help=f"Format, and what --output is then: {_OUTPUTS}. Parquet by default.")
     ] = "parquet",
-    currency: str | None = None,
-    fiscal_year_start_month: PositiveInt | None = None,
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
@@ -77,47 +73,26 @@ def export(
     They are a folder of Parquet or CSV files with a manifest, or a DuckDB file.
 
     Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
-    dimensions are ledgers, days, transactions, tags and loads. A folder has the export in DIR/current, and is replaced
+    dimensions are ledgers, days, transactions, tags and loads; company, currency and fiscal year are those of the
+    configuration. A folder has the export in DIR/current, and is replaced
     in one step; `verify-export DIR` checks one of Parquet. With --books a month is proven by the last sync.
 
     Parameters
     ----------
     output
         Folder or file to write, as the format needs.
-    currency
-        Name of the currency, such as USD, which the service does not state; the configured one by default.
-    fiscal_year_start_month
-        First month of the fiscal year; the configured one by default.
     """
-    configured = presentation_of(source)
-    if fiscal_year_start_month is None:
-        fiscal_year_start_month = configured.fiscal_year_start_month
-    exports.check_output(export_format, output, fiscal_year_start_month)  # before the load
+    exports.check_output(export_format, output)  # before the load
     with connect_source(source, days, load) as (client, period):
-        books = _books_to_export(client, period, load)
-    manifest = aa.export(
-        output,
-        format=export_format,
-        **books,
-        company=configured.company,
-        currency=configured.currency if currency is None else currency,
-        fiscal_year_start_month=fiscal_year_start_month,
-    )
+        books = load_books(client, period, load, reports=[period])
+    if not isinstance(client, aa.LocalBooks):
+        require_entries(books, period, "nothing was written")
+    manifest = aa.export(books, output, format=export_format)
     print_result(manifest, as_json=load.as_json)
     if manifest.partial:
         raise IncompleteLoadError(
             f"PARTIAL: lines are missing in {output}, and its manifest says so; run it again to load the rest"
         )
-
-
-def _books_to_export(client: aa.LedgerClient | aa.LocalBooks, days: aa.Period, load: Load) -> dict[str, Any]:
-    """Local books with the days to export; or what is loaded from a service, with its report."""
-    if isinstance(client, aa.LocalBooks):
-        return {"line_entries": client, "period": days}
-    loaded = load_books(client, days, load)
-    require_entries(loaded.lines, days, "nothing was written")
-    reported = aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
-    return {"line_entries": loaded.lines, "ledgers": loaded.ledgers, "report": reported}
 
 
 @command(DELIVER)
@@ -145,7 +120,7 @@ def pack(
     *,
     output: Output,
     days: ZonedDays = ZonedDays(),
-    books_start: BooksStart = None,
+    opening: Opening = None,
     since: str | None = None,
     parents: Parents = None,
     aged_ledgers: AgedLedgers = (),
@@ -189,6 +164,7 @@ def pack(
     from accounting_analytics.core.installed_programs import letters_without_font
     from accounting_analytics.pack.monthly_pack import PageOptions
     from accounting_analytics.pack.pack_files import OutputFiles, pack_name, write_pack
+    from accounting_analytics.pack.pack_periods import PackPeriods
 
     _refuse_secrets()
     formats = _choose_formats(source.profile, pdf=pdf, excel=excel)
@@ -203,25 +179,23 @@ def pack(
     # also of local books, all of whose days are no pack
     days.in_zone("UTC", presentation.fiscal_year_start_month)
     with connect_source(source, days) as (client, period):
-        first = books_start_of(books_start, period.end_date, client, demo=source.demo)
         if since is not None and not isinstance(client, aa.LocalBooks):
             raise InputError("--since is for local books, which have versions: give --books, or leave it out")
         files = OutputFiles(output, pack_name(presentation.company, period, presentation.fiscal_year_start_month))
         with files.locked():
             files.require_company(presentation.company)
+            periods = PackPeriods.around(period, presentation.fiscal_year_start_month)
+            load = Load(parents=parents, opening=opening)
+            books = load_books(client, period, load, reports=periods.compared().values())
             made = aa.monthly_pack(
-                client,
-                period,
-                books_start=first,
-                since=since,
-                parents=read_parents(parents),
+                books,
+                drift=_drift(client, books, since),
                 aged_ledgers=aged_ledgers or None,
                 sections=sections or None,
                 templates=templates,
                 note=text,
                 show_code=show_code,
                 allow_empty=allow_empty,
-                **presentation._asdict(),
             )
             if formats.browser is not None and (letters := letters_without_font(made.html)):
                 print_message(
@@ -240,6 +214,17 @@ def pack(
         raise BooksDoNotTieError(f"the cash flow of the pack is not proven: {'; '.join(problems)}")
     if written.pdf_error is not None:
         raise written.pdf_error
+
+
+def _drift(client: aa.LedgerClient | aa.LocalBooks, books: aa.Books, since: str | None) -> Drift | None:
+    """Find what changed in local books since a version, else since the last close; None if neither is known."""
+    if not isinstance(client, aa.LocalBooks):
+        return None
+    version: str | int | None = since
+    if since is None:
+        closed = client.closed()
+        version = int(closed["version"].max()) if len(closed) else None
+    return None if version is None else client.drift(version, period=books.extent.days)
 
 
 def _refuse_secrets() -> None:

@@ -56,11 +56,12 @@ Parents = Annotated[
     Path | None,
     Parameter(help="Parents of ledgers that the service does not show: .csv or .xlsx (ledger_id, parent_id)."),
 ]
-BooksStart = Annotated[
-    Date,
+Opening = Annotated[
+    str | None,
     Parameter(
-        help="First day of the books: balances are summed from the line entries since then. By default that of the "
-        "first entry, where it is found."
+        metavar="DAY|FILE",
+        help="From when balances are known, where neither the first entry nor a report of the service states it: the "
+        "first day of the books, or a .csv or .xlsx file of balances (ledger, balance) at the start of the first day.",
     ),
 ]
 AgedLedgers = Annotated[
@@ -187,11 +188,15 @@ class Load:
     ----------
     allow_partial
         Leave out what cannot be loaded; results are marked PARTIAL.
+    since
+        First day to load; that of the first entry by default.
     """
 
     as_json: Json = False
     allow_partial: bool = False
     parents: Parents = None
+    since: Date = None
+    opening: Opening = None
 
 
 @Parameter(name="*")

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import accounting_analytics as aa
 from accounting_analytics.core.messages import count_of, printable, shorten
 
 if TYPE_CHECKING:
@@ -167,9 +168,9 @@ def count_uncategorized(rows: pd.DataFrame) -> str:
     return count_of(rows["transaction_id"].nunique(), "uncategorized transaction")
 
 
-def print_notes(frame: pd.DataFrame, *, without: str = "") -> None:
-    """Print the notes of a table on stderr, but for one that stands on the result."""
-    for note in frame.attrs.get("notes", ()):
+def print_notes(frame_or_result: object, *, without: str = "") -> None:
+    """Print the notes of a table or a result on stderr, but for one that stands on the result."""
+    for note in aa.notes(frame_or_result):
         if note != without:
             print_note(note)
 

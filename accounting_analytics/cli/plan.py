@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import connect_source, days_of_command, load_cash_lines, load_ledgers, load_queue
+from accounting_analytics.cli.loading import connect_source, days_of_command, load_books, load_ledgers, load_report
 from accounting_analytics.cli.options import (
     RECATEGORIZE,
     BooksOrService,
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     import datetime as dt
 
     import pandas as pd
-
-    from accounting_analytics.cli.loading import LoadedQueue
 
 _ACCOUNT_WIDTH, _NAME_WIDTH, _PIPED_WIDTH = 16, 28, 120
 _GROUPS = {
@@ -123,14 +121,18 @@ def queue(
         require_new_file,
         write_decision_file,
     )
+    from accounting_analytics.reports.books.book_lines import has_lines
 
     if output is not None:
         require_new_file(output)
     with connect_source(source, days) as (client, period):
-        loaded = load_queue(client, period, only=ledger)
-    if loaded.lines.empty:
-        print_message(f"no line entry of cash is of {period}: is it the right period?")
-    transactions = loaded.transactions
+        books = load_books(client, period)
+    if not has_lines(books.lines, period):
+        print_message(f"no line entry is of {period}: is it the right period?")
+    transactions = aa.uncategorized_queue(books)
+    if ledger:
+        accounts = {_find_account(books, one) for one in ledger}
+        transactions = transactions[transactions["ledger_id"].isin(accounts)].reset_index(drop=True)
     as_of = min(period.end_date, aa.Period.relative("today", time_zone=period.time_zone).end_date)
     groups = aa.group_queue(transactions, as_of=as_of)
     if group is not None:
@@ -139,8 +141,6 @@ def queue(
             raise InputError(f"--group: the queue of these days has no group {quote(group)}; {hint}")
         groups, transactions = (frame[frame["group_id"] == group] for frame in (groups, transactions))
     print_notes(transactions)
-    if ledger:
-        print_message("likely transfers between accounts are recognized only where both accounts are listed")
     every_one = table.all_rows or group is not None
     if as_json:
         print_json(queue_tables(groups, transactions))
@@ -152,7 +152,7 @@ def queue(
         _print_groups(groups, count_uncategorized(transactions), table.limit, as_of)
     if output is not None:
         by, kind = (TRANSACTION, "transaction") if every_one else (GROUP, "group")
-        asked = OpenQueue(transactions, loaded.ledgers)
+        asked = OpenQueue(transactions, books.ledgers)
         count = write_decision_file(asked, output, time_zone=period.time_zone, by=by)
         print_message(f"{count_of(count, kind)} written to {output}, without split ones")
         following = command_line(
@@ -163,6 +163,14 @@ def queue(
             **_source_of_command(source),
         )
         print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {following}")
+
+
+def _find_account(books: aa.Books, text: str) -> str:
+    """Id of the account of --ledger."""
+    try:
+        return books.names.find(text)
+    except InputError as error:
+        raise InputError(f"--ledger: {error}") from None
 
 
 def queue_tables(groups: pd.DataFrame, transactions: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -211,9 +219,9 @@ def report_file(
     """
     loaded_rules = aa.load_rules(file)
     with connect_source(source, days) as (client, period):
-        ledgers, lines = load_cash_lines(client, period)
-    uncategorized = aa.uncategorized_queue(lines, ledgers)
-    report = aa.report_rules(uncategorized, loaded_rules, ledgers, lines)
+        books = load_books(client, period)
+    uncategorized = aa.uncategorized_queue(books)
+    report = aa.report_rules(uncategorized, loaded_rules, books)
     print_notes(report)
     if not as_json:
         deciding = count_of(len(report), "rule decides", "rules decide")
@@ -249,8 +257,9 @@ def append_rule(
     from accounting_analytics.recategorization.rules import add_rule
 
     with connect_source(source, days) as (client, period):
-        loaded = load_queue(client, period)
-    rule = add_rule(file, OpenQueue(loaded.transactions, loaded.ledgers), group, category, day_of_month=day_of_month)
+        books = load_books(client, period)
+    asked = OpenQueue(aa.uncategorized_queue(books), books.ledgers)
+    rule = add_rule(file, asked, group, category, day_of_month=day_of_month)
     print(rule, end="")
     options = days_of_command(period, days.time_zone) | _source_of_command(source)
     print_message(f"appended to {file}; try it: {command_line('rules', 'test', file, **options)}")
@@ -288,11 +297,12 @@ def propose(
 
     Only uncategorized transactions are loaded, with --precision also those of the year before. Nothing is written.
     """
-    rows, queued, period, _ = _propose(deciding, days, source)
+    rows, queue, books, _ = _propose(deciding, days, source)
+    period = books.period
     if as_json:
         print_json(rows.astype({"confidence": object}))
         return
-    decided, count = rows["transaction_id"].nunique(), count_uncategorized(queued.transactions)
+    decided, count = rows["transaction_id"].nunique(), count_uncategorized(queue)
     names = f": {count_names(rows['updated_category_ledger_name'])}" if len(rows) else ""
     print_items(rows, f"{decided:,} of {count} would get a category{names}", period.time_zone, table.rows)
 
@@ -324,8 +334,9 @@ def plan(
             f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
         )
     require_absent(output, "may be a plan in use")
-    proposals, queued, period, instance_id = _propose(deciding, days, source)
-    planned = aa.plan_recategorization(proposals, ledgers=queued.ledgers, instance_id=instance_id)
+    proposals, _, books, instance_id = _propose(deciding, days, source)
+    period = books.period
+    planned = aa.plan_recategorization(proposals, books, instance_id=instance_id)
     planned.save(output)
     if len(planned):
         print_cost(planned)
@@ -345,8 +356,8 @@ def plan(
 
 def _propose(
     deciding: Deciding, days: ZonedDays, source: BooksOrService
-) -> tuple[pd.DataFrame, LoadedQueue, aa.Period, str | None]:
-    """Proposals for the queue, the days and the instance of the books; unusable files are refused before the load."""
+) -> tuple[pd.DataFrame, pd.DataFrame, aa.Books, str | None]:
+    """Proposals, the queue, the books and their instance; unusable files are refused before the load."""
     from accounting_analytics.recategorization.decisions import read_decisions
     from accounting_analytics.recategorization.suggestions import check_precision
 
@@ -361,17 +372,21 @@ def _propose(
         read_decisions(file)
     rules = None if deciding.rules is None else aa.load_rules(deciding.rules)
     with connect_source(source, days) as (client, period):
-        loaded = load_queue(client, period, precision=deciding.precision)
+        books = load_books(client, period)
+        queue, suggestions = aa.uncategorized_queue(books), None
+        if deciding.precision is not None:
+            suggestions = aa.suggest(queue, books, precision=deciding.precision)
+            print_notes(suggestions)
         proposals = aa.propose(
-            loaded.transactions,
+            queue,
             rules,
-            loaded.ledgers,
+            books,
             decisions=list(deciding.decisions),
-            suggestions=loaded.suggestions,
+            suggestions=suggestions,
             transfers=deciding.transfers,
         )
         print_notes(proposals)
-        return proposals, loaded, period, client.instance_id
+        return proposals, queue, books, client.instance_id
 
 
 def print_items(rows: pd.DataFrame, summary: str, time_zone: str, limit: int | None) -> None:
@@ -431,7 +446,7 @@ def preview(
     with connect_source(source, days) as (client, period):
         require_same_instance(planned.instance_id, client.instance_id)  # before the ledgers are discovered
         ledgers = load_ledgers(client, period)
-        reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
+        reported = load_report(client, period)
     effect = planned.preview(reported)
     totals = effect.totals(ledgers)
     print_cost(planned)

@@ -14,27 +14,24 @@ from cyclopts.types import PositiveInt
 
 import accounting_analytics as aa
 from accounting_analytics.cli.loading import (
-    books_start_of,
     configured_zone,
     connect_for_days,
     connect_source,
     load_books,
     load_ledgers,
-    load_statement_books,
+    load_report,
     presentation_of,
     refuse_books,
     require_complete,
     require_entries,
-    require_loaded,
     require_scale,
+    say_movements,
 )
 from accounting_analytics.cli.options import (
     DELIVER,
     READ,
     AgedLedgers,
     BooksOrService,
-    BooksStart,
-    Date,
     Json,
     Load,
     Parents,
@@ -59,7 +56,7 @@ from accounting_analytics.core.errors import (
     EmptyPeriodError,
     IncompleteLoadError,
     InputError,
-    InvalidRequestError,
+    with_context,
 )
 from accounting_analytics.core.messages import count_of, printable, shorten
 from accounting_analytics.core.periods import parse_date
@@ -69,9 +66,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.cli.loading import LedgersAndLines
     from accounting_analytics.core.results import Result
-    from accounting_analytics.reconciliation.monthly_reconciliation import MonthlyReconciliation
 
 _LEDGERS = {
     name: name for name in ("sort_code", "name", "type", "sub_type", "report_cash_flow", "id", "parent_id", "found_by")
@@ -89,8 +84,6 @@ _COMPARISONS: dict[str, Literal["prior", "prior_year"]] = {
     "prior-year": "prior_year",
     "prior_year": "prior_year",
 }
-_HISTORY = 13
-"""Months before the periods of a bridge that are loaded too: four payments of a quarter are within them."""
 _PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -146,7 +139,7 @@ def report(
     """
     presentation = presentation_of(source)
     with connect_source(source, days) as (client, period):
-        reported = aa.load_cash_flow_report(client, period.start_date, period.end_date, time_zone=period.time_zone)
+        reported = load_report(client, period)
         if as_json:
             print(reported.to_json())
         elif raw:
@@ -156,7 +149,9 @@ def report(
                 print_note(note)
         else:
             ledgers = load_ledgers(client, period, parents)
-            print_statement(aa.cash_flow_statement(reported, ledgers, **presentation._asdict()), as_json=False)
+            made = aa.cash_flow_statement(reported, ledgers=ledgers)
+            shown = replace(made, company=presentation.company, currency=presentation.currency)
+            print_statement(shown, as_json=False)
 
 
 @command(READ)
@@ -171,17 +166,15 @@ def statements(
     compare: tuple[str, ...] = (),
     depth: PositiveInt | None = None,
     aged_ledgers: AgedLedgers = (),
-    books_start: BooksStart = None,
     output: Path | None = None,
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
     """Print a statement, open items by age, or what recurs.
 
-    It is calculated from line entries. A balance sheet and a trial balance need them since the first entry, which is
-    found, the other statements those of their days and of the days that these are compared with. Company,
-    currency and fiscal year are those of the configuration. Ages and what recurs are those at the last day, from lines
-    since the books began; --end-date suffices for them. Exit code 3 if lines are missing.
+    It is calculated from line entries since the first one, which is found; --since loads fewer days, and cash at their
+    start is then what the service reports. Company, currency and fiscal year are those of the configuration. Ages and
+    what recurs are those at the last day; --end-date suffices for them. Exit code 3 if lines are missing.
 
     Parameters
     ----------
@@ -201,7 +194,7 @@ def statements(
     output
         File to write too: .xlsx, .csv or .html.
     """
-    from accounting_analytics.reports.statements.columns import check_comparisons, days_needed
+    from accounting_analytics.reports.statements.columns import check_comparisons
 
     is_list, by_tags = statement in {"ageing", "recurring"}, bool(tags) or columns == "tag"
     refused = {
@@ -216,38 +209,32 @@ def statements(
     if output is not None:
         _require_writable(output)
     if is_list:
-        _print_list(statement, aged_ledgers, days=days, books_start=books_start, load=load, source=source)
+        _print_list(statement, aged_ledgers, days=days, load=load, source=source)
         return
     compared = check_comparisons(compare, of_flows=statement not in {"balance-sheet", "trial-balance"})
-    presentation = presentation_of(source)
     with connect_source(source, days, load) as (client, period):
-        start = books_start_of(books_start, period.end_date, client, demo=source.demo)
-        since = None if statement == "income" else start
-        unit = [period] if columns == "tag" else columns
-        needed = days_needed(period, unit, compared, presentation.fiscal_year_start_month, since)
-        books = load_statement_books(client, period, needed, load, kind=statement, books_start=start)
-    options: dict[str, Any] = {"columns": columns, "time_zone": period.time_zone, "books_start": start}
-    options |= presentation._asdict()
+        books = load_books(client, period, load)
+    options: dict[str, Any] = {"columns": columns}
     if statement != "trial-balance":
         options |= {"compare": compared, "depth": depth}
     if by_tags:
         options |= {"tag_ids": tags, "tag_group": tag_group}
-    if statement != "income":
-        options |= {"starting_balances": books.starting_balances}
     makers: dict[str, Callable[..., aa.Statement]] = {
         "cash-flow": aa.cash_flow_statement,
         "income": aa.income_statement,
         "balance-sheet": aa.balance_sheet,
         "trial-balance": aa.trial_balance,
     }
-    made = makers[statement](books.lines, books.ledgers, period.start_date, period.end_date, **options)
+    made = makers[statement](books, period, **options)
+    if statement != "income":
+        say_movements(books)
     print_statement(made, as_json=load.as_json)
     if output is not None:
         _write_statement(made, output)
         print_message(f"written to {output}")
-    require_complete(books.lines)
+    require_complete(books)
     if statement in {"cash-flow", "income"}:
-        require_entries(books.lines, period, "nothing was counted")
+        require_entries(books, period, "nothing was counted")
 
 
 def _print_list(
@@ -255,25 +242,22 @@ def _print_list(
     aged_ledgers: tuple[str, ...],
     *,
     days: ZonedDays,
-    books_start: str | None,
     load: Load,
     source: BooksOrService,
 ) -> None:
     """Print what recurs, or what is open by age, at the last day."""
-    books, at, first = _load_until(days, books_start, load, source)
+    books, last = _load_until(days, load, source)
     result: Result
     if statement == "recurring":
-        result = aa.recurring_payments(books.lines, books.ledgers, **at)
+        result = aa.recurring_payments(books, as_of=last)
     else:
-        result = aa.ageing(books.lines, books.ledgers, accounts=aged_ledgers or None, books_start=first, **at)
+        result = aa.ageing(books, as_of=last, accounts=aged_ledgers or None)
     print_result(result, as_json=load.as_json)
-    require_complete(books.lines)
+    require_complete(books)
 
 
-def _load_until(
-    days: ZonedDays, books_start: str | None, load: Load, source: BooksOrService
-) -> tuple[LedgersAndLines, dict[str, Any], dt.date | None]:
-    """Load the lines until a last day, which suffices, from the first entry on; that day, and the first of the books.
+def _load_until(days: ZonedDays, load: Load, source: BooksOrService) -> tuple[aa.Books, dt.date | None]:
+    """Load the lines until a last day, which suffices, from the first entry on; and that day.
 
     Without days it is not given to a calculation, which then takes that of the latest line: local books also have the
     days after it.
@@ -281,10 +265,8 @@ def _load_until(
     if days.end_date is not None and days.period is None:
         days = replace(days, start_date=days.start_date or str(parse_date(days.end_date, "--end-date")))
     with connect_source(source, days, load) as (client, period):
-        first = books_start_of(books_start, period.end_date, client, demo=source.demo)
-        books = load_books(client, period, load, first_day=first, all_history=True)
-    last = period.end_date if days.given or books.lines.empty else None
-    return books, {"end_date": last, "time_zone": period.time_zone}, first
+        books = load_books(client, period, load)
+    return books, period.end_date if days.given or books.lines.empty else None
 
 
 def _require_writable(path: Path) -> None:
@@ -315,40 +297,38 @@ def register(
     /,
     *,
     days: ZonedDays = ZonedDays(),
-    books_start: BooksStart = None,
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
     """Print the entries of an account and those below it.
 
     Each has its opposing accounts and a running total, which is the balance where the first entry of the books is known
-    or given (--books-start). Debits are positive. Exit code 3 if lines are missing.
+    or given (--opening). Debits are positive. Exit code 3 if lines are missing.
 
     Parameters
     ----------
     ledger
         Account: id, unique name or path.
     """
-    from accounting_analytics.reports.books.opening import discovered_first_entry
-
     with connect_source(source, days, load) as (client, period):
-        first = books_start_of(books_start, period.end_date, client, demo=source.demo)
-        is_local = isinstance(client, aa.LocalBooks)
-        books = load_books(client, period, load, first_day=first, ledger=ledger, all_history=not is_local)
-    is_known = first or (not is_local and discovered_first_entry(books.ledgers, period.time_zone))
-    since = None if is_known else period.start_date
-    ledger_id = aa.LedgerNames.from_frame(books.ledgers).find(ledger)
-    entries = aa.register(books.lines, ledger_id, ledgers=books.ledgers, period=period)
+        books = load_books(client, period, load)
+    since = books.extent.days.start_date if books.opening.is_movement else None
+    try:
+        ledger_id = books.names.find(ledger)
+    except InputError as error:
+        raise with_context(error, "payees are in `statements recurring` and `pack --section payees`") from None
+    entries = aa.register(books, ledger_id)
     if load.as_json:
         print_json(entries)
     else:
         _print_register(entries, books, ledger_id, period, since)
     print_notes(entries)
-    require_loaded(books.lines, period)
+    if reasons := books.extent.reasons(period):
+        raise IncompleteLoadError("; ".join(reasons))
 
 
 def _print_register(
-    entries: pd.DataFrame, books: LedgersAndLines, ledger_id: str, days: aa.Period, since: dt.date | None
+    entries: pd.DataFrame, books: aa.Books, ledger_id: str, days: aa.Period, since: dt.date | None
 ) -> None:
     """Print the entries of a ledger, and what they sum to: its balance, or since a day."""
     from accounting_analytics.core.column_conversion import exact_floats
@@ -382,9 +362,8 @@ def bridge(
 ) -> None:
     """Explain why cash or net income changed, by payee.
 
-    The change from another period, in steps that sum exactly to it. It is calculated from line entries of both periods
-    and of 13 months before them, which tell a new payee from one that is paid every quarter. Exit code 3 if lines are
-    missing.
+    The change from another period, in steps that sum exactly to it. The line entries before both periods tell a new
+    payee from one that is paid every quarter. Exit code 3 if lines are missing.
 
     Parameters
     ----------
@@ -396,7 +375,7 @@ def bridge(
         How many changes to show, 8 by default; the others share one row.
     """
     from accounting_analytics.core.fiscal_years import parse_period
-    from accounting_analytics.reports.statements.columns import compared_period, shifted
+    from accounting_analytics.reports.statements.columns import compared_period
 
     comparison, first_month = _COMPARISONS.get(against), presentation_of(source).fiscal_year_start_month
     if comparison is None:
@@ -407,26 +386,17 @@ def bridge(
             if comparison
             else parse_period(against, first_month, time_zone=period.time_zone)
         )
-        first, last = min(period.start_date, other.start_date), max(period.end_date, other.end_date)
-        both, asked = (aa.Period(one, last, period.time_zone) for one in (first, period.start_date))
-        history = aa.Period(shifted(both, _HISTORY).start_date, last, period.time_zone)
-        try:
-            books = load_statement_books(client, asked, history, load, kind=statement, with_balances=False)
-        except InvalidRequestError:  # some deployments refuse days before the start of the books
-            books = load_statement_books(client, asked, both, load, kind=statement, with_balances=False)
-    make = aa.cash_flow_statement if statement == "cash-flow" else aa.income_statement
-    made = make(
-        books.lines, books.ledgers, both.start_date, both.end_date, columns=[other, period],
-        time_zone=period.time_zone, fiscal_year_start_month=first_month,
-    )  # fmt: skip
-    explained = aa.bridge(*(made.column(one.key) for one in made.columns), largest=largest)
+        last = max(period.end_date, other.end_date)
+        books = load_books(client, aa.Period(period.start_date, last, period.time_zone), load)
+    total: Literal["net_cash_flow", "net_income"] = "net_cash_flow" if statement == "cash-flow" else "net_income"
+    explained = aa.bridge(books, period, against=other, total=total, largest=largest)
     print_result(explained, as_json=load.as_json)
     if not load.as_json:
         print()
         print_table(explained.frame, {"label": "change", "cause": "cause", "amount": "amount"})
-    require_complete(books.lines)
+    require_complete(books)
     for one in (period, other):
-        require_entries(books.lines, one, "one of the periods is empty")
+        require_entries(books, one, "one of the periods is empty")
 
 
 @command(READ)
@@ -436,7 +406,6 @@ def outlook(
     weeks: PositiveInt = 13,
     known: Path | None = None,
     limit: str | None = None,
-    books_start: BooksStart = None,
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
@@ -461,19 +430,18 @@ def outlook(
     from accounting_analytics.reports.payees.outlook import read_known_items
 
     items = None if known is None else read_known_items(known)
-    books, at, first = _load_until(days, books_start, load, source)
-    result = aa.outlook(books.lines, books.ledgers, weeks=weeks, known=items, limit=limit, books_start=first, **at)
+    books, last = _load_until(days, load, source)
+    result = aa.outlook(books, as_of=last, weeks=weeks, known=items, limit=limit)
     print_result(result, as_json=load.as_json)
-    require_complete(books.lines)
+    require_complete(books)
     first_averaged = result.end_date - dt.timedelta(weeks=AVERAGED)
-    require_entries(books.lines, aa.Period(first_averaged, result.end_date, at["time_zone"]), "nothing was averaged")
+    require_entries(books, aa.Period(first_averaged, result.end_date, books.time_zone), "nothing was averaged")
 
 
 @command(READ)
 def reconcile(
     *,
     days: ZonedDays = ZonedDays(),
-    since: Annotated[Date, Parameter(name=["--since", "--books-start"])] = None,
     strict: bool = False,
     load: Load = Load(),
     service: Service = Service(),
@@ -482,12 +450,11 @@ def reconcile(
     """Recompute each month's report and explain differences.
 
     The report is recomputed from line entries; exit code 3 if a month does not tie, or no cash moved in all days.
-    Totals need the parents of ledgers: give those that the service does not show with --parents.
+    Totals need the parents of ledgers: give those that the service does not show with --parents. Starting balances are
+    summed from the first entry; from a later --since on, they are those that the service reports.
 
     Parameters
     ----------
-    since
-        First day of the books: starting balances are summed from here, not taken from the report.
     strict
         Exit code 3 also where figures could not be compared.
     """
@@ -497,39 +464,26 @@ def reconcile(
         "`books history` shows the result",
     )
     with connect_for_days(service, days) as (client, period):
-        first = books_start_of(since, period.start_date, client, demo=service.demo, option="--since")
-        loaded = load_books(client, period, load, first_day=first)
-        certificate = aa.check_completeness(loaded.lines)
-        print_message(certificate.summary())
-        months = aa.reconcile_months(
-            client,
-            period.start_date,
-            period.end_date,
-            time_zone=period.time_zone,
-            books_start=first,
-            ledgers=loaded.ledgers,
-            line_entries=loaded.lines,
-            allow_partial=load.allow_partial,
-        )
+        loaded = load_books(client, period, load, reports=period.months())
+    certificate = aa.check_completeness(loaded.with_reports(()))  # which are compared next
+    print_message(certificate.summary())
+    months = aa.reconcile(loaded)
     print_result(months, as_json=load.as_json)
     if not certificate.complete:
         raise IncompleteLoadError(certificate.summary())
-    _require_tied(months, period, since, strict=strict)
+    _require_tied(months, period, strict=strict)
     if load.as_json:
         print_message(months.summary())
         for note in months.notes:
             print_note(note)
 
 
-def _require_tied(months: MonthlyReconciliation, days: aa.Period, since: str | None, *, strict: bool) -> None:
+def _require_tied(months: aa.Reconciliation, days: aa.Period, *, strict: bool) -> None:
     """Fail where a month does not tie or no cash moved; say what was not compared, which fails too if strict."""
     if not months.ties:
         untied = ", ".join(str(month.period) for month in months.untied)
-        hint = ""
-        if months.untied[0].without_history:
-            hint = f"; the books begin before --since {since}: give their first day, or leave --since out"
-        count = f"{len(months.untied)} of {len(months.reconciliations)} months"
-        raise BooksDoNotTieError(f"the books do not tie in {count}: {untied}{hint}")
+        count = f"{len(months.untied)} of {count_of(len(months.compared), 'month')}"
+        raise BooksDoNotTieError(f"the books do not tie in {count}: {untied}")
     if not months.moved_cash:
         raise EmptyPeriodError(f"no line entry moved cash in {days}: is it the right period?")
     if not months.compared_everything:

@@ -32,6 +32,7 @@ from accounting_analytics.core.errors import (
     ProtocolError,
     StatusError,
 )
+from accounting_analytics.core.fiscal_years import require_month
 from accounting_analytics.core.messages import fit_terminal, quote
 from accounting_analytics.core.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.core.periods import LOCALTIME, Period, choose_zone, zone_name
@@ -111,6 +112,10 @@ class LedgerClient:
         Largest number of attempts of a read; changes are sent once.
     most_bytes : int, optional
         Largest response, decompressed; None is 64 MiB, and 1 GiB for a report.
+    company, currency : str, optional
+        What the books of this client are headed with; the service states neither.
+    fiscal_year_start_month : int
+        Month that years and quarters of the books are counted from.
 
     Raises
     ------
@@ -135,11 +140,16 @@ class LedgerClient:
         deadline: float | Deadline = 300.0,
         max_attempts: int = 10,
         most_bytes: int | None = None,
+        company: str | None = None,
+        currency: str | None = None,
+        fiscal_year_start_month: int = 1,
     ) -> None:
         if requests_per_minute is not None and not requests_per_minute > 0:
             raise ConfigurationError("requests_per_minute must be positive")
         if token is None:  # as from an environment variable that is not set
             raise ConfigurationError("no token given: pass token=..., a TokenFile or ClientCredentials")
+        require_month(fiscal_year_start_month)
+        self.company, self.currency, self.fiscal_year_start_month = company, currency, fiscal_year_start_month
         self.scale = check_scale(scale)
         self.time_zone = None if time_zone is None else choose_zone(time_zone).name
         self.instance_id = instance_id
@@ -182,6 +192,11 @@ class LedgerClient:
     def __repr__(self) -> str:
         zone = f"time_zone={self.time_zone!r}"
         return fit_terminal(f"LedgerClient({self.base_url!r}, token='***', instance_id={self.instance_id!r}, {zone})")
+
+    @property
+    def source(self) -> str:
+        """Service and instance, which books and frames state."""
+        return f"{self.base_url} {self.instance_id}"
 
     def __enter__(self) -> Self:
         return self

@@ -47,8 +47,11 @@ _NAMES_OF_CLIENTS = (
     "time_zone",
     "requests_per_minute",
     "scale",
+    "company",
+    "currency",
+    "fiscal_year_start_month",
 )
-_NAMES = (*_NAMES_OF_CLIENTS, "company", "currency", "fiscal_year_start_month", "books", "browser")
+_NAMES = (*_NAMES_OF_CLIENTS, "books", "browser")
 _MAX_NAME = 200
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MONTHS = tuple(map(str, range(1, 13)))
@@ -65,8 +68,8 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     **options
         Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
         ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``,
-        ``scale``), which override everything else, and any further option of
-        :class:`~accounting_analytics.LedgerClient`.
+        ``scale``, ``company``, ``currency``, ``fiscal_year_start_month``), which override everything else, and any
+        further option of :class:`~accounting_analytics.LedgerClient`.
 
     Raises
     ------
@@ -99,6 +102,7 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         requests_per_minute=settings.number("requests_per_minute"),
         time_zone=settings["time_zone"],
         scale=DEFAULT_SCALE if scale is None else scale,
+        **settings.presentation()._asdict(),
         **options,
     )
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.column_conversion import are_distinct, find_scale
 from accounting_analytics.core.errors import AmountError, FrameError
-from accounting_analytics.core.load_metadata import books_notes, native_frame, noise_notes, stated_scales
+from accounting_analytics.core.load_metadata import books_notes, noise_notes, stated_scales
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import (
     MAX_INT64_SUM,
@@ -353,7 +353,6 @@ def amount_column(units: Units, scale: int) -> pa.Array:
 
 def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
     """Wrap the wanted columns of a frame lazily; a frame in memory becomes an Arrow table."""
-    frame = native_frame(frame)
     if isinstance(frame, pd.DataFrame):
         try:
             wanted = frame[[one for one in columns if one in frame.columns]]
@@ -465,7 +464,10 @@ def _require_types(schema: nw.Schema) -> None:
             raise FrameError(f"line_entries: column {name!r} holds {schema[name]}, not text")
     instant = schema["datetime"]
     if not isinstance(instant, nw.Datetime) or instant.time_zone is None:
-        raise FrameError(f"line_entries: column 'datetime' holds {instant}, not instants with a time zone (UTC)")
+        raise FrameError(
+            f"line_entries: column 'datetime' holds {instant}, not instants with a time zone (UTC); in pandas "
+            "schemas.LineEntries.checked(frame) converts them"
+        )
     dtype = schema["signed_amount"]
     if not isinstance(dtype, nw.Decimal) and dtype != nw.Float64 and not dtype.is_integer():
         raise FrameError(

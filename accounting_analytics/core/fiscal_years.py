@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.messages import quote
-from accounting_analytics.core.periods import UTC, Period, month_label, parse_date, relative_days, today_in
+from accounting_analytics.core.periods import (
+    UTC,
+    Period,
+    month_label,
+    parse_date,
+    relative_days,
+    today_in,
+    zone_name,
+)
 
 if TYPE_CHECKING:
     from accounting_analytics.core.periods import DateLike, ZoneLike
@@ -56,6 +64,29 @@ def parse_period(text: str, first_month: int, *, as_of: DateLike | None = None, 
         if found and first_month != 1:
             raise PeriodError(_two_readings(part, found, first_month))
     return period
+
+
+def to_period(
+    value: object, name: str, first_month: int = 1, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC
+) -> Period:
+    """Period of an argument: one, a text, a period of pandas, or a pair of dates; `name` names it in messages."""
+    if isinstance(value, Period):
+        if value.time_zone != zone_name(time_zone):
+            raise PeriodError(
+                f"{name}: {value} is not of the zone {zone_name(time_zone)}, that the days are counted in"
+            )
+        return value
+    if isinstance(value, str):
+        return parse_period(value, first_month, as_of=as_of, time_zone=time_zone)
+    if isinstance(value, tuple | list) and len(value) == 2:  # noqa: PLR2004 (a first and a last day)
+        return Period(value[0], value[1], time_zone)
+    try:
+        return Period(value, value, time_zone)  # type: ignore[arg-type]  # a day, or a period of pandas
+    except PeriodError:
+        raise InputError(
+            f"{name}: {quote(value)} is not a period; pass '2026-01', a first and a last day, or "
+            "Period('2026-01-01', '2026-01-15')"
+        ) from None
 
 
 def _fiscal_unit(text: str, found: re.Match[str], first_month: int, time_zone: ZoneLike) -> Period:

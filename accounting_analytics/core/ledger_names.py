@@ -37,8 +37,8 @@ class LedgerNames:
     --------
     ::
 
-        names = LedgerNames.from_frame(ledgers)
-        lines = load_line_entries(client, [names.find("Expenses:Meals"), names.find("Rent")], start_date, end_date)
+        names = books.names  # or LedgerNames.from_frame(ledgers)
+        meals = books.lines[books.lines["ledger_id"] == names.find("Expenses:Meals")]
     """
 
     def __init__(self, names: Mapping[str, str], hierarchy: Hierarchy) -> None:

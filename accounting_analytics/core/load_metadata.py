@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pyarrow as pa
@@ -45,28 +44,6 @@ def stated_attrs(frame: Any) -> Mapping[Any, Any]:  # noqa: ANN401 (any frame)
         return attrs | ({"load": json.loads(stated[LOAD_METADATA_KEY])} if LOAD_METADATA_KEY in stated else {})
     other = getattr(frame, "attrs", None)
     return other if isinstance(other, dict) else {}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class StatedFrame:
-    """Line entries in an engine, with ``attrs`` that state their load as those of a pandas frame do.
-
-    Functions that take line entries take it in place of ``frame``, which is of the engine and has every column.
-    """
-
-    frame: Any
-    attrs: Mapping[str, Any]
-
-    def __len__(self) -> int:
-        return int(self.attrs["load"]["lines"])
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__}: {len(self):,} line entries in a {type(self.frame).__name__}, .frame>"
-
-
-def native_frame(frame: Any) -> Any:  # noqa: ANN401 (any frame)
-    """Return the frame of an engine itself."""
-    return frame.frame if isinstance(frame, StatedFrame) else frame
 
 
 def read_load_metadata(line_entries: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 (any frame)

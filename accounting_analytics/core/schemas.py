@@ -62,8 +62,8 @@ _MAX_FAILURES = 3
 _ARGUMENTS = {
     "LineEntries": ("line_entries", "load_line_entries(client, ...) returns them"),
     "Ledgers": ("ledgers", "discover_ledgers(client, ...) returns them"),
-    "Queue": ("queue", "uncategorized_queue(line_entries, ledgers) returns it"),
-    "Proposals": ("proposals", "propose(queue, rules, ledgers) returns them"),
+    "Queue": ("queue", "uncategorized_queue(books) returns it"),
+    "Proposals": ("proposals", "propose(queue, rules, books) returns them"),
     "Outcomes": ("outcomes", "apply_plan(client, plan, ...) and verify_plan(client, plan) return them"),
 }
 """Tables that are passed to functions: the name of the argument, and what returns one."""

@@ -10,13 +10,12 @@ from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadE
 from accounting_analytics.core.periods import Period
 from accounting_analytics.demo_company.served_company import COMPANY, demo
 from accounting_analytics.exports import export
-from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
-from accounting_analytics.loading.ledger_discovery import discover_ledgers
-from accounting_analytics.loading.load import load_line_entries
+from accounting_analytics.loading.load_books import load_books
 from accounting_analytics.pack.monthly_pack import monthly_pack
 from accounting_analytics.pack.pack_files import pack_name
+from accounting_analytics.pack.pack_periods import PackPeriods
 from accounting_analytics.reconciliation.completeness import check_completeness
-from accounting_analytics.reconciliation.monthly_reconciliation import reconcile_months
+from accounting_analytics.reconciliation.reconcile import reconcile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,29 +28,23 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> No
     with demo() as company:
         client, days = company.client, (company.start_date, company.end_date)
         echo(f"{COMPANY}: books from {days[0]} to {days[1]}, served at {company.base_url}")
-        ledgers = discover_ledgers(client, *days)
-        line_entries = load_line_entries(client, ledgers["id"], *days, consistency="all")
-        echo(f"Loaded:     {len(line_entries):,} line entries of {len(ledgers)} ledgers")
-        certificate = check_completeness(line_entries)
+        all_days = Period(*days, company.time_zone)
+        month = Period(days[1].replace(day=1), days[1], company.time_zone)
+        of_pack = PackPeriods.around(month, 1).compared().values()
+        books = load_books(client, all_days, reports=dict.fromkeys([all_days, *all_days.months(), *of_pack]))
+        echo(f"Loaded:     {len(books.lines):,} line entries of {len(books.ledgers)} ledgers")
+        certificate = check_completeness(books)
         if not certificate.complete:
             raise IncompleteLoadError(certificate.summary())
         echo(f"Complete:   {certificate.summary()}")
-        months = reconcile_months(client, *days, books_start=days[0], ledgers=ledgers, line_entries=line_entries)
+        months = reconcile(books)
         if not months.ties:
             raise BooksDoNotTieError(months.explain())
         echo(f"Reconciled: {months.summary()}")
-        report = load_cash_flow_report(client, *days)
-        exported = export(folder / "parquet", line_entries=line_entries, ledgers=ledgers, report=report)
+        exported = export(books, folder / "parquet")
         tables = ", ".join(f"{table} {rows:,} rows" for table, rows in exported.tables.items())
         echo(f"Exported:   {exported.folder} ({tables})")
-        pack = monthly_pack(
-            client,
-            Period(days[1].replace(day=1), days[1], company.time_zone),
-            company=COMPANY,
-            currency="USD",
-            fiscal_year_start_month=1,
-            books_start=days[0],
-        )
+        pack = monthly_pack(books, month)
     page = pack.save(folder / f"{pack_name(pack.company, pack.period)}.html")
     echo(f"Pack:       {page}")
     for sentence in pack.sentences:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 COMPANY = "Harbor Lane Coffee Roasters"
+CURRENCY = "USD"
 INSTANCE_ID = "harbor-lane"
 _FILES = Path(__file__).parent
 _REQUIRED_LEDGER_IDS = {
@@ -73,7 +74,14 @@ class DemoCompany:
             self.token = _post_books(database)
             self.base_url = stack.enter_context(running(database)).base_url
             self.client = stack.enter_context(
-                LedgerClient(self.base_url, token=self.token, instance_id=self.instance_id, time_zone=self.time_zone)
+                LedgerClient(
+                    self.base_url,
+                    token=self.token,
+                    instance_id=self.instance_id,
+                    time_zone=self.time_zone,
+                    company=COMPANY,
+                    currency=CURRENCY,
+                )
             )
             self._resources = stack.pop_all()
         atexit.register(self.close)
@@ -86,6 +94,8 @@ class DemoCompany:
             "ACCOUNTING_ANALYTICS_TOKEN": self.token,
             "ACCOUNTING_ANALYTICS_TIME_ZONE": self.time_zone,
             "ACCOUNTING_ANALYTICS_SCALE": str(self.client.scale),
+            "ACCOUNTING_ANALYTICS_COMPANY": COMPANY,
+            "ACCOUNTING_ANALYTICS_CURRENCY": CURRENCY,
         }
 
     def close(self) -> None:

@@ -23,8 +23,9 @@ from accounting_analytics.diagnosis import findings
 from accounting_analytics.diagnosis.findings import Finding, NotCheckedError, passed
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.load import load_line_entries
+from accounting_analytics.reconciliation.compared_report import compare_reports
 from accounting_analytics.reconciliation.completeness import check_completeness
-from accounting_analytics.reconciliation.reconciliation import reconcile
+from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
@@ -206,7 +207,9 @@ def _check_sum(books: CheckedBooks, reports: list[CashFlowReport], whole: CashFl
 
 def check_complete(books: CheckedBooks) -> Finding:
     """Check that no line of the entries that touch cash is missing, and that each day starts where the last ended."""
-    certificate = check_completeness(books.lines, report=books.day_reports)
+    zone = books.month.time_zone
+    loaded = Books(books.lines, books.ledgers(), books.month, time_zone=zone, reports=books.day_reports)
+    certificate = check_completeness(loaded)
     if not certificate.problems.empty:
         return failed(certificate.summary())
     return passed(
@@ -220,16 +223,10 @@ def check_reconciliation(books: CheckedBooks) -> Finding:
     """Check that a report is what its line entries make of the balances before it."""
     report, lines, month = books.report(books.month), books.lines, books.month
     earlier = [one for one in books.part_reports if one.period.end_date + _DAY == month.start_date]
-    recomputed = recompute_cash_flow(
-        lines,
-        books.ledgers(),
-        month.start_date,
-        month.end_date,
-        time_zone=month.time_zone,
-        starting_balances=earlier[0].exact().ending_balances if earlier else report.exact().starting_balances,
-        allow_partial=True,
-    )
-    result = reconcile(report, recomputed, line_entries=lines, ledgers=books.ledgers())
+    starting = earlier[0].exact().ending_balances if earlier else report.exact().starting_balances
+    loaded = Books(lines, books.ledgers(), month, time_zone=month.time_zone, opening=(month.start_date, starting))
+    recomputed = recompute_cash_flow(loaded, allow_partial=True)
+    result = compare_reports(report, recomputed, lines, books.ledgers())
     if not result.ties:
         return failed("; first: ".join([f"report of {month}: {result.verdict}", *result.explanations[:1]]))
     return passed(f"the report of {_days(month)} is that of its {len(lines):,} line entries: {result.verdict}")

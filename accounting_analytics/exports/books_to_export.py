@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.core.errors import AccountingAnalyticsError, FrameError, InputError
-from accounting_analytics.core.load_metadata import known_ledgers_claim, stated_read_at
+from accounting_analytics.core.errors import AccountingAnalyticsError, FrameError, InputError, PeriodError
+from accounting_analytics.core.load_metadata import known_ledgers_claim
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.periods import Period, zone
 from accounting_analytics.core.schemas import Ledgers, LineEntries
-from accounting_analytics.reconciliation.reconciliation import reconcile
-from accounting_analytics.reports.books.extent import missing_reasons
-from accounting_analytics.reports.books.lines_or_books import AnyBooks
-from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport, require_report
+from accounting_analytics.reconciliation.compared_report import compare_reports
+from accounting_analytics.reports.books.extent import MonthProof
+from accounting_analytics.reports.books.value import Books
+from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     import duckdb
     import pandas as pd
+
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 
 _DIFFERENT_LINES = """
@@ -49,41 +51,7 @@ full join reported using (line_id)
 where flow is distinct from reported
 """
 """How many lines the report and the line entries do not share."""
-
-
-class MonthProof(NamedTuple):
-    """How the lines of a month agree with the service's report, when they were read, and when that report was."""
-
-    verdict: str
-    read_at: dt.datetime | None = None
-    proven_at: dt.datetime | None = None  # None unless they agree
-    is_complete: bool = True
-
-
-@runtime_checkable
-class ProvenBooks(AnyBooks, Protocol):
-    """Local books that were compared with the service's report of each month."""
-
-    @property
-    def version(self) -> int | None:
-        """Number of the version."""
-
-    @property
-    def source(self) -> str:
-        """Service and instance that they are a copy of."""
-
-    @property
-    def period(self) -> Period:
-        """The days that they have."""
-
-    def line_table(self, period: Period) -> pa.Table:
-        """Line entries of some days with exact amounts."""
-
-    def report(self, period: Period, *, tag_ids: Iterable[str] = (), allow_partial: bool = False) -> CashFlowReport:
-        """Cash flow report of some days, recomputed from the line entries."""
-
-    def month_proofs(self, period: Period) -> dict[str, MonthProof]:
-        """Return what the comparison of each month showed, by name: ``2026-01``."""
+_NO_REPORT = "Not compared: the books have no report of the service of these days."
 
 
 class ExportedBooks(NamedTuple):
@@ -94,46 +62,47 @@ class ExportedBooks(NamedTuple):
     report: CashFlowReport
     known_ledgers: str  # which ledgers are known, as a sentence
     notes: tuple[str, ...] = ()  # why lines of the period are missing, each as a sentence
-    read_at: dt.datetime | None = None  # when frames were read, if they state it
-    proofs: Mapping[str, MonthProof] = {}  # by month; none before frames are compared with their report
+    read_at: dt.datetime | None = None  # when the lines were read, if they state it
+    proofs: Mapping[str, MonthProof] = {}  # by month; none before the lines are compared with the report
     local_books: str | None = None
     books_version: int | None = None
 
     @classmethod
-    def from_frames(cls, line_entries: pd.DataFrame, ledgers: pd.DataFrame, report: CashFlowReport) -> Self:
-        """Validate the frames, and keep the lines of the report's period."""
-        require_report(report, "report")
-        if report.tag_ids:  # its lines are filtered and its balances are not, so the facts would not add up
-            raise InputError(
-                f"the report has only lines with the tags {join_ids(report.tag_ids)}, but the balances of all; load it "
-                "without tag_ids, and filter by bridge_line_entry_tag in the export; nothing was written"
-            )
-        exact = LineEntries.checked_exact(line_entries)
-        if exact.scale != report.scale:
-            raise FrameError(f"line entries have scale {exact.scale}, the report has scale {report.scale}")
-        pa.default_memory_pool().release_unused()  # otherwise the pool keeps what the checks needed
-        missing = missing_reasons(line_entries, report.period)
-        lines = with_dates(arrow_table(exact.frame.drop(columns="local_date", errors="ignore")), report.period)
-        return cls(
-            lines=_lines_within(lines, report.period),
-            ledgers=Ledgers.checked(ledgers),
-            report=report,
-            known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
-            notes=tuple(f"{reason[0].upper()}{reason[1:]}." for reason in missing),
-            read_at=stated_read_at(line_entries),
-        )
+    def from_books(cls, books: Books, period: Period) -> Self:
+        """Validate the lines and ledgers of some days, with their report: the service's, or a recomputed one.
 
-    @classmethod
-    def from_books(cls, books: ProvenBooks, period: Period) -> Self:
-        """Take the line entries, ledgers, recomputed report and proofs of some days of local books."""
-        ledgers = books.ledgers()
+        What the syncs of local books proved of each month is taken over.
+        """
+        reported = next((one for one in books.reports if one.period == period), None)
+        if reported and reported.tag_ids:  # its lines are filtered and its balances are not: facts would not add up
+            raise InputError(
+                f"the report has only lines with the tags {join_ids(reported.tag_ids)}, but the balances of all; load "
+                "it without tag_ids, and filter by bridge_line_entry_tag in the export; nothing was written"
+            )
+        if reported and reported.scale != books.scale:
+            raise FrameError(f"line entries have scale {books.scale}, the report has scale {reported.scale}")
+        if books.version is not None and not books.source.loaded.covers(period):  # nothing was proven of other days
+            raise PeriodError(
+                f"the local books have the days {books.source.loaded}, which does not include all of {period}; "
+                "nothing was written"
+            )
+        missing = [f"{reason[0].upper()}{reason[1:]}." for reason in books.extent.reasons(period)]
+        ledgers, read_at = books.ledgers, books.extent.read_at
+        months = [one.month for one in period.months()]
+        proofs: Mapping[str, MonthProof] = {}
+        if books.version is not None:
+            proofs = {month: books.proofs[month] for month in months}
+        elif reported is None:
+            proofs = dict.fromkeys(months, MonthProof(_NO_REPORT, read_at))
         return cls(
-            lines=with_dates(books.line_table(period), period),
+            lines=_lines_within(with_dates(_exact_lines(books), period), period),
             ledgers=Ledgers.checked(ledgers),
-            report=books.report(period, allow_partial=True),
+            report=reported or recompute_cash_flow(books, period, allow_partial=True),
             known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
-            proofs=books.month_proofs(period),
-            local_books=books.source,
+            notes=tuple(missing),
+            read_at=read_at,
+            proofs=proofs,
+            local_books=books.copy_of or None,
             books_version=books.version,
         )
 
@@ -146,6 +115,18 @@ class ExportedBooks(NamedTuple):
     def is_partial(self) -> bool:
         """Whether lines of the period are known to be missing."""
         return self.report.partial or bool(self.notes)
+
+
+def _exact_lines(books: Books) -> pa.Table:
+    """Line entries with exact amounts, without ``local_date``."""
+    lines = books.lines
+    if isinstance(lines, pa.Table):
+        kept = [name for name in lines.column_names if name in LineEntries.dtypes() and name != "local_date"]
+        return lines.select(kept).replace_schema_metadata(None)
+    LineEntries.require_frame(lines)
+    exact = LineEntries.checked_exact(lines, scale=books.scale)
+    pa.default_memory_pool().release_unused()  # otherwise the pool keeps what the checks needed
+    return arrow_table(exact.frame.drop(columns="local_date", errors="ignore"))
 
 
 def with_dates(table: pa.Table, period: Period) -> pa.Table:
@@ -180,10 +161,10 @@ def compare_with_report(database: duckdb.DuckDBPyConnection, books: ExportedBook
     report = books.report
     try:
         if database.execute(_DIFFERENT_LINES).fetchall() != [(0,)]:
-            result = reconcile(report, _recompute(books, books.lines, lines=True))
+            result = compare_reports(report, _recompute(books, books.lines, lines=True))
         else:
             totals = _recompute(books, database.sql("from source.line"), lines=False)
-            result = reconcile(report.without_lines(), totals.without_lines())
+            result = compare_reports(report.without_lines(), totals.without_lines())
     except AccountingAnalyticsError as error:
         return MonthProof(f"Not compared: {error}", books.read_at)
     verdict = f"{result.verdict[0].upper()}{result.verdict[1:]}."
@@ -191,13 +172,6 @@ def compare_with_report(database: duckdb.DuckDBPyConnection, books: ExportedBook
 
 
 def _recompute(books: ExportedBooks, line_entries: object, *, lines: bool) -> CashFlowReport:
-    return recompute_cash_flow(
-        line_entries,
-        books.ledgers,
-        books.period.start_date,
-        books.period.end_date,
-        time_zone=books.period.time_zone,
-        starting_balances=books.report.exact().starting_balances,
-        lines=lines,
-        allow_partial=True,
-    )
+    opening = (books.period.start_date, books.report.exact().starting_balances)
+    loaded = Books(line_entries, books.ledgers, books.period, time_zone=books.period.time_zone, opening=opening)
+    return recompute_cash_flow(loaded, lines=lines, allow_partial=True)

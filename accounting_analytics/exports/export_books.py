@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import did_you_mean, quote, shorten
-from accounting_analytics.core.periods import Period
-from accounting_analytics.exports.books_to_export import ExportedBooks, ProvenBooks
+from accounting_analytics.exports.books_to_export import ExportedBooks
 from accounting_analytics.exports.formats import FORMATS
 from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest
 from accounting_analytics.exports.outputs import OutputFile, VersionFolder
@@ -27,13 +25,13 @@ from accounting_analytics.exports.writers import (
     write_duckdb,
     write_parquet,
 )
+from accounting_analytics.reports.books.value import to_books
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    import pandas as pd
+    from accounting_analytics.reports.books.value import Books, PeriodLike
 
-    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _MAX_REASON = 300
 
@@ -53,16 +51,11 @@ _WRITERS = {
 
 
 def export(
+    books: Books,
     output: str | Path,
+    period: PeriodLike = None,
     *,
-    line_entries: pd.DataFrame | ProvenBooks,
-    ledgers: pd.DataFrame | None = None,
-    report: CashFlowReport | None = None,
-    period: Period | None = None,
     format: str = "parquet",  # noqa: A002 (the name of the option of the command)
-    company: str | None = None,
-    currency: str | None = None,
-    fiscal_year_start_month: int = 1,
 ) -> Manifest:
     """Write the books of a period to files that other programs read.
 
@@ -79,23 +72,16 @@ def export(
 
     Parameters
     ----------
+    books : Books
+        The books, which name company, currency and fiscal year. Where they have the service's report of just these days
+        it is exported, and the lines are compared with it; local books state what their last sync proved of each month;
+        else the report is recomputed, and the manifest says that nothing was compared.
     output : path
         What the format writes: a folder that is new, empty, or has an earlier export of the format; or a file.
-    line_entries : DataFrame or LocalBooks
-        :class:`~accounting_analytics.schemas.LineEntries`; those of the report's period are exported. Or local books:
-        then `ledgers` and `report` are left out, and the verdict of a month is that of the last sync.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`.
-    report : CashFlowReport
-        Its lines, balances, period and time zone; local dates are in that zone.
-    period : Period, optional
-        Days of local books; by default all that they have.
+    period : period-like, optional
+        The days; by default the period of the books.
     format : {"parquet", "duckdb", "csv"}
         The format.
-    company, currency : str, optional
-        Names of the company and the currency, such as ``USD``; the service does not state them.
-    fiscal_year_start_month : int
-        First month of the fiscal year, 1 to 12.
 
     Returns
     -------
@@ -107,25 +93,30 @@ def export(
     FrameError
         A table is not valid, the scales differ, or an amount or a balance has more than 18 digits.
     InputError
-        An argument is missing or of another type, the report is filtered by tags, the output contains other files, is
-        in use, cannot be written or does not fit the books, or a package that the format needs is not installed.
+        An argument is of another type, the report is filtered by tags, the lines are a person's choice, the output
+        contains other files, is in use, cannot be written or does not fit the books, or a package that the format needs
+        is not installed.
     """
-    target = check_output(format, output, fiscal_year_start_month)
+    target = check_output(format, output)
+    books = to_books(books)
+    books.require_loaded("an export")
+    days, first_month = books.days_of(period), books.fiscal_year_start_month
     try:
         with (
             target.replaced() as path,
             TemporaryDirectory(dir=path if path.is_dir() else path.parent) as spill,
             connect(path if format == "duckdb" else None, spill=Path(spill)) as database,
         ):
-            books = _read_books(line_entries, ledgers, report, period)
+            exported = ExportedBooks.from_books(books, days)
             build_star_schema(
                 database,
-                books,
-                currency=currency,
-                fiscal_year_start_month=fiscal_year_start_month,
+                exported,
+                currency=books.currency,
+                fiscal_year_start_month=first_month,
                 has_keys=format == "duckdb",
             )
-            manifest = _manifest(database, books, target.location, (company, currency), fiscal_year_start_month)
+            names = (books.company, books.currency)
+            manifest = _manifest(database, exported, target.location, names, first_month)
             files = _WRITERS[format].write(database, path, manifest)
             manifest = replace(manifest, files=tuple(sorted(files, key=lambda file: file.name)))
             if path.is_dir():
@@ -145,41 +136,13 @@ def _reason(error: OSError | duckdb.Error) -> str:
     return os.strerror(int(number[1])) if number else shorten(str(error), limit=_MAX_REASON)
 
 
-def check_output(
-    export_format: str, output: str | Path, fiscal_year_start_month: int = 1
-) -> VersionFolder | OutputFile:
+def check_output(export_format: str, output: str | Path) -> VersionFolder | OutputFile:
     """Check, before the books are loaded, that a format can be written to `output`, and return what is replaced."""
     if export_format not in list(_WRITERS):  # a list cannot be a key
         hint = did_you_mean(export_format, FORMATS)
         listed = f"the formats are: {', '.join(FORMATS)}"
         raise InputError(f"unknown export format {quote(export_format)}; {hint or listed}")
-    if fiscal_year_start_month not in range(1, 13):
-        raise InputError(f"fiscal_year_start_month is {quote(fiscal_year_start_month)}; it is a month from 1 to 12")
     return _WRITERS[export_format].output(output)
-
-
-def _read_books(
-    line_entries: pd.DataFrame | ProvenBooks,
-    ledgers: pd.DataFrame | None,
-    report: CashFlowReport | None,
-    period: Period | None,
-) -> ExportedBooks:
-    """Read local books, whose syncs proved them, or take frames."""
-    if isinstance(line_entries, ProvenBooks):
-        if ledgers is not None or report is not None:
-            raise InputError(
-                "local books have ledgers, and were compared with the service's reports when they were synced: leave "
-                "ledgers and report out; nothing was written"
-            )
-        require_type(
-            period, (Period, type(None)), "period", "Period('2026-01-01', '2026-03-31', books.time_zone) is one"
-        )
-        return ExportedBooks.from_books(line_entries, line_entries.period if period is None else period)
-    if period is not None:
-        raise InputError("period chooses days of local books; frames are exported for the days of their report")
-    if ledgers is None or report is None:
-        raise InputError("ledgers and report are missing; only local books are exported without them")
-    return ExportedBooks.from_frames(line_entries, ledgers, report)
 
 
 def _manifest(

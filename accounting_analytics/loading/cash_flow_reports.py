@@ -17,7 +17,6 @@ from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, Cas
 from accounting_analytics.loading.arrow_lines import INSTANT, TEXT, require_in_period
 from accounting_analytics.loading.pages import instants_in_utc
 from accounting_analytics.loading.request import requested_days
-from accounting_analytics.reports.books.lines_or_books import AnyBooks, days_of_books
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def load_cash_flow_report(
-    client: LedgerClient | AnyBooks,
+    client: LedgerClient,
     start_date: DateLike,
     end_date: DateLike,
     *,
@@ -46,9 +45,8 @@ def load_cash_flow_report(
 
     Parameters
     ----------
-    client : LedgerClient or LocalBooks
-        The service, or local books: their report is recomputed from the lines, and its notes say what the service's
-        report of these days was when they were synced.
+    client : LedgerClient
+        The service.
     start_date, end_date : date-like
         First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
         or periods of pandas (the first day of the one, the last of the other).
@@ -67,8 +65,6 @@ def load_cash_flow_report(
     ServiceError
         The service failed or broke its interface; a line outside the period is refused too.
     """
-    if isinstance(client, AnyBooks):
-        return client.report(days_of_books(client, start_date, end_date, time_zone), tag_ids=to_texts(tag_ids))
     period, zone_notes = requested_days(client, start_date, end_date, time_zone)
     tags, read_at = to_texts(tag_ids), dt.datetime.now(dt.UTC)
     report = client.retrieve_cash_flow_report(

@@ -45,8 +45,11 @@ class DensityEstimate(NamedTuple):
     read_days: float = 1
 
     @classmethod
-    def from_page(cls, instants: pa.ChunkedArray, window: Period) -> Self | None:
-        """Estimate from the instants of a page; None where they are in another order."""
+    def from_page(cls, instants: pa.ChunkedArray, window: Period, last_day: dt.date = dt.date.max) -> Self | None:
+        """Estimate from the instants of a page; None where they are in another order.
+
+        After `last_day` few lines are expected, although the window may have them.
+        """
         count = len(instants)
         if count < 2 or not pc.all(pc.less_equal(instants[:-1], instants[1:])).as_py():  # noqa: PLR2004 (no interval)
             return None
@@ -56,7 +59,8 @@ class DensityEstimate(NamedTuple):
         last_read = local_date(end, days)
         first_unread = min(max(last_read, window.start_date), window.end_date)
         read_days = (end - dt.datetime.combine(window.start_date, dt.time(), days)) / _DAY
-        return cls(lines_per_day, count, Period(first_unread, window.end_date, window.time_zone), read_days)
+        last = max(first_unread, min(window.end_date, last_day))
+        return cls(lines_per_day, count, Period(first_unread, last, window.time_zone), read_days)
 
     @property
     def pages(self) -> float:
@@ -82,6 +86,11 @@ class RequestsToCome:
         self._read = 0
         self._is_announced = False
         self._lock = threading.Lock()
+
+    def add_windows(self, windows: Iterable[Window]) -> None:
+        """Add windows that are read too."""
+        with self._lock:
+            self._pages |= dict.fromkeys(windows)
 
     def add_page(self, window: Window, number: int, density: DensityEstimate | None, *, is_last: bool) -> None:
         """Add a page of a window, and announce once that many requests are to come."""

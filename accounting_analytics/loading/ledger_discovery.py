@@ -36,7 +36,6 @@ from accounting_analytics.core.progress import progress_bar, show_notice
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.loading.request import DEFAULT_IN_FLIGHT, check_in_flight, requested_days
 from accounting_analytics.loading.windows import run_in_parallel
-from accounting_analytics.reports.books.lines_or_books import AnyBooks, days_of_books, refuse_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -54,11 +53,11 @@ _LIMIT = 200
 """Few enough for a small response with nested ledgers, enough for all lines of most categories."""
 _MANY_REQUESTS = 100
 """More requests than these are announced."""
-_GIVEN_PARENTS = "given parents"
+GIVEN_PARENTS = "given parents"
 
 
 def discover_ledgers(
-    client: LedgerClient | AnyBooks,
+    client: LedgerClient,
     start_date: DateLike,
     end_date: DateLike,
     *,
@@ -75,8 +74,8 @@ def discover_ledgers(
 
     Parameters
     ----------
-    client : LedgerClient or LocalBooks
-        The service, or local books, which return the ledgers of their chart of accounts.
+    client : LedgerClient
+        The service.
     start_date, end_date : date-like
         Days that the service accepts, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a
         time zone, or periods of pandas (the first day of the one, the last of the other). The ledgers are those of all
@@ -107,18 +106,8 @@ def discover_ledgers(
     HierarchyError
         The parents form a cycle.
     InputError
-        A ledger of `parents` does not exist, or an option has no effect on local books.
+        A ledger of `parents` does not exist.
     """
-    if isinstance(client, AnyBooks):
-        days_of_books(client, start_date, end_date, time_zone)
-        refuse_options(
-            parents=parents,
-            inflow_ledger_id=inflow_ledger_id,
-            outflow_ledger_id=outflow_ledger_id,
-            transfers_ledger_id=transfers_ledger_id,
-            opening_balance_ledger_id=opening_balance_ledger_id,
-        )
-        return client.ledgers()
     period, zone_notes = requested_days(client, start_date, end_date, time_zone)
     check_in_flight(in_flight)
     roles = {
@@ -127,11 +116,11 @@ def discover_ledgers(
         RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: transfers_ledger_id,
         RequiredLedger.OPENING_BALANCE: opening_balance_ledger_id,
     }
-    search = _LedgerSearch(client, period.time_zone, in_flight)
+    search = LedgerSearch(client, period.time_zone, in_flight)
     search.read_cash_ledgers(period.end_date)
     search.find_accepted_days(period)
     for ledger_id in (*(parents or {}), *filter(None, (parents or {}).values())):
-        search.add(ledger_id, _GIVEN_PARENTS)
+        search.add(ledger_id, GIVEN_PARENTS)
     given = {role: ledger_id for role, ledger_id in roles.items() if ledger_id is not None}
     for role, ledger_id in given.items():
         search.add(ledger_id, f"given as {role}")
@@ -160,7 +149,7 @@ def refresh_ledgers(
     discovery = Discovery.stated(known) or Discovery(len(known), None, days)
     accepted = Period(discovery.accepted.start_date, max(discovery.accepted.end_date, days.end_date), days.time_zone)
     days_of_known = Period(accepted.start_date, days.end_date, days.time_zone) if since_first_line else days
-    search = _LedgerSearch(client, days.time_zone, DEFAULT_IN_FLIGHT, frozenset(known["id"]), days_of_known)
+    search = LedgerSearch(client, days.time_zone, DEFAULT_IN_FLIGHT, frozenset(known["id"]), days_of_known)
     search.days, search.first_day = accepted, discovery.first_day
     rows = known.to_dict("records")
     for row in rows:
@@ -172,11 +161,11 @@ def refresh_ledgers(
     while search.unprobed:
         search.probe_new()
     for row in rows:
-        _keep_fields(search.found[row["id"]], row)
+        keep_fields(search.found[row["id"]], row)
     return search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
 
 
-def _keep_fields(ledger: _FoundLedger, row: Mapping[Any, Any]) -> None:
+def keep_fields(ledger: FoundLedger, row: Mapping[Any, Any]) -> None:
     """Keep the known fields of a ledger that no line shows, such as one with lines before the days only."""
     if ledger.fields is None and pd.notna(row["debit_credit"]):
         names = (name for name in wire.Ledger.__struct_fields__ if pd.notna(row.get(name)))
@@ -187,7 +176,7 @@ def _keep_fields(ledger: _FoundLedger, row: Mapping[Any, Any]) -> None:
 
 
 @dataclass
-class _FoundLedger:
+class FoundLedger:
     """What is known of a ledger so far: what named it, and the fields that a line of it shows."""
 
     id: str
@@ -208,7 +197,7 @@ class _FoundLedger:
 class _Probe(NamedTuple):
     """The first lines of a ledger, which of most ledgers are all of them."""
 
-    ledger: _FoundLedger
+    ledger: FoundLedger
     lines: list[wire.LineEntry]
     has_all_lines: bool
 
@@ -218,7 +207,7 @@ class _Probe(NamedTuple):
         return len(instants) / max((max(instants) - min(instants)) / _DAY, 1)
 
 
-class _LedgerSearch:
+class LedgerSearch:
     """Ledgers found so far; each is probed once, and all new ones in parallel; of those that are known, one line.
 
     Parameters
@@ -260,14 +249,14 @@ class _LedgerSearch:
         self._days_of_known = days_of_known or self.days
         self.first_day: dt.date | None = None
         self.last_day: dt.date | None = None
-        self.found: dict[str, _FoundLedger] = {}
-        self.unprobed: list[_FoundLedger] = []
+        self.found: dict[str, FoundLedger] = {}
+        self.unprobed: list[FoundLedger] = []
 
-    def add(self, ledger_id: str, found_by: str, **known: Any) -> _FoundLedger:  # noqa: ANN401 (fields of _FoundLedger)
+    def add(self, ledger_id: str, found_by: str, **known: Any) -> FoundLedger:  # noqa: ANN401 (fields of FoundLedger)
         """Add a ledger unless it was found before; `known` fills fields that are not known yet."""
         ledger = self.found.get(ledger_id)
         if ledger is None:
-            ledger = self.found[ledger_id] = _FoundLedger(ledger_id, found_by)
+            ledger = self.found[ledger_id] = FoundLedger(ledger_id, found_by)
             self.unprobed.append(ledger)
         for name, value in known.items():
             if getattr(ledger, name) is None:
@@ -316,7 +305,7 @@ class _LedgerSearch:
         for one in probes:
             self._note_lines(one.lines)
             if one.lines and one.lines[0].ledger is not None:
-                self._set_fields(one.ledger, one.lines[0].ledger)
+                self.set_fields(one.ledger, one.lines[0].ledger)
         opposing = {one.ledger.id: _opposing_ids(one.lines) for one in probes if one.ledger.id not in self._known}
         cash = [one for one in probes if one.ledger.id in opposing and one.ledger.is_cash]
         for one in cash:
@@ -341,18 +330,22 @@ class _LedgerSearch:
         """Extend the days that have lines."""
         instants = [as_utc(line.datetime) for line in lines]
         if instants:
-            first, last = (local_date(instant, self._zone) for instant in (min(instants), max(instants)))
-            self.first_day = min(first, self.first_day or first)
-            self.last_day = max(last, self.last_day or last)
+            self.note_days(min(instants), max(instants))
 
-    def _probe(self, ledger: _FoundLedger) -> _Probe:
+    def note_days(self, first: dt.datetime, last: dt.datetime) -> None:
+        """Extend the days that have lines by those of two instants."""
+        days = [local_date(as_utc(one), self._zone) for one in (first, last)]
+        self.first_day = min(days[0], self.first_day or days[0])
+        self.last_day = max(days[1], self.last_day or days[1])
+
+    def _probe(self, ledger: FoundLedger) -> _Probe:
         """Read the first page of a ledger, or one line of one that is known."""
         is_known = ledger.id in self._known
         days, limit = (self._days_of_known, 1) if is_known else (self.days, _LIMIT)
         try:
             page = self._first_page(ledger.id, days, limit)
         except NotFoundError:
-            if ledger.found_by != _GIVEN_PARENTS:
+            if ledger.found_by != GIVEN_PARENTS:
                 raise
             raise InputError(
                 f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
@@ -466,7 +459,7 @@ class _LedgerSearch:
         frame.attrs["notes"] = (discovery.claim(), *self._notes(roles))
         return frame
 
-    def _set_fields(self, ledger: _FoundLedger, fields: wire.Ledger) -> None:
+    def set_fields(self, ledger: FoundLedger, fields: wire.Ledger) -> None:
         """Take over the fields of a nested ledger, and add its parent."""
         ledger.fields, ledger.name, ledger.sort_code = fields, fields.name, fields.sort_code
         if fields.parent_id is not msgspec.UNSET:
@@ -478,7 +471,7 @@ class _LedgerSearch:
             ledger.parent_id = fields.parent.id
             parent = self.add(fields.parent.id, f"parent of {fields.name}")
             if parent.fields is None or not parent.parent_known:
-                self._set_fields(parent, fields.parent)
+                self.set_fields(parent, fields.parent)
 
     def _notes(self, required: Mapping[RequiredLedger, str]) -> Iterator[str]:
         unknown = [ledger.name or ledger.id for ledger in self.found.values() if not ledger.parent_known]
@@ -525,7 +518,7 @@ def _last_accepted(accepted: dt.date, end: dt.date, is_accepted: Callable[[dt.da
     return accepted + low * day
 
 
-def _row(ledger: _FoundLedger, types_of_tree: set[str], columns: Iterable[str]) -> dict[str, Any]:
+def _row(ledger: FoundLedger, types_of_tree: set[str], columns: Iterable[str]) -> dict[str, Any]:
     """Columns of a ledger: its fields on the wire, None where they are not known, and what the search found.
 
     A ledger without a line has the type of its tree: a parent and its child have the same type.

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from accounting_analytics.client.http import is_temporary
-from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.column_conversion import midnight_notes
-from accounting_analytics.core.errors import ChangedWhileReadingError, InputError, ServiceError, with_context
+from accounting_analytics.core.errors import ChangedWhileReadingError, ServiceError, with_context
 from accounting_analytics.core.load_metadata import (
     CHARACTERS_REPLACED,
     NOISE_REMOVED,
@@ -40,7 +39,6 @@ from accounting_analytics.loading.request import (
     DEFAULT_IN_FLIGHT,
     LoadRequest,
     Window,
-    check_ledger_ids,
 )
 from accounting_analytics.loading.windows import (
     FinishedWindow,
@@ -50,7 +48,6 @@ from accounting_analytics.loading.windows import (
     unread_windows,
 )
 from accounting_analytics.reports.books.extent import attach_load_metadata
-from accounting_analytics.reports.books.lines_or_books import AnyBooks, days_of_books, refuse_options
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -67,7 +64,7 @@ _MAX_CHECKS = 3
 
 
 def load_line_entries(
-    client: LedgerClient | AnyBooks,
+    client: LedgerClient,
     ledger_ids: Iterable[str],
     start_date: DateLike,
     end_date: DateLike,
@@ -88,9 +85,8 @@ def load_line_entries(
 
     Parameters
     ----------
-    client : LedgerClient or LocalBooks
-        The service, or local books: all their columns are returned, and `in_flight`, `allow_partial` and `progress`
-        are not needed, because no request is sent. Other `expand` and `consistency` are refused.
+    client : LedgerClient
+        The service.
     ledger_ids : iterable of str
         The ledgers; each is loaded once.
     start_date, end_date : date-like
@@ -132,14 +128,6 @@ def load_line_entries(
     ChangedWhileReadingError
         Lines were added, removed or changed during the load; with `consistency` ``"all"``, again and again.
     """
-    if isinstance(client, AnyBooks):
-        _refuse_without_effect(expand, consistency)
-        return client.line_entries(
-            days_of_books(client, start_date, end_date, time_zone),
-            ledger_ids=check_ledger_ids(ledger_ids),
-            is_cashflow=is_cashflow,
-            tag_ids=None if tag_ids is None else to_texts(tag_ids),
-        )
     request = LoadRequest.from_options(
         client,
         ledger_ids,
@@ -155,7 +143,7 @@ def load_line_entries(
     )
     with LoadProgress(progress, lambda: client.quota.remaining) as bar:
         loaded = load_windows(request, WindowStore(), bar)
-        table, repeats = _join_windows(loaded)
+        table, repeats = join_windows(loaded)
         frame = to_line_frame(table, request.scale, request.period.time_zone)
         midnights = midnight_notes(frame["datetime"], request.period.time_zone)
         frame.attrs["notes"] = (*loaded.notes(repeats), *midnights)
@@ -176,20 +164,10 @@ def load_line_table(
         client, ledger_ids, days.start_date, days.end_date, time_zone=days.time_zone, is_cashflow=is_cashflow
     )
     with LoadProgress(progress, lambda: client.quota.remaining) as bar:
-        return _join_windows(load_windows(request, WindowStore(), bar))[0]
+        return join_windows(load_windows(request, WindowStore(), bar))[0]
 
 
-def _refuse_without_effect(expand: Iterable[str], consistency: Consistency) -> None:
-    """Refuse what local books do not have or do not need."""
-    refuse_options(consistency=None if consistency == "newest" else consistency)
-    if absent := sorted(set(to_texts(expand)) - set(DEFAULT_EXPANSIONS)):
-        raise InputError(
-            f"local books do not have what expand= asks for, {join_ids(absent)}: they have "
-            f"{', '.join(DEFAULT_EXPANSIONS)}; load from the service for more"
-        )
-
-
-def _join_windows(loaded: LoadedWindows) -> tuple[pa.Table, int]:
+def join_windows(loaded: LoadedWindows) -> tuple[pa.Table, int]:
     """Join all windows of a load in order, each line once, and count the repeats that were removed."""
     schema = line_schema(loaded.request.expand, loaded.request.scale)
     # those of one ledger are sorted then: sorting needs as much memory again
@@ -223,8 +201,9 @@ class LoadedWindows:
             **requested,
             "filters": {name: value for name, value in filters.items() if value is not None},
             "complete": not self.missing,
-            "ledgers": dict.fromkeys(ledger_ids, "") | _days_by_ledger(one.window for one in self.windows),
-            "missing": _days_by_ledger(one.window for one in self.missing),
+            "ledgers": dict.fromkeys(ledger_ids, "")
+            | _days_by_ledger((one.window for one in self.windows), self.request.period),
+            "missing": _days_by_ledger((one.window for one in self.missing), self.request.period),
             "consistency": "newest" if self.request.verified is None else "all",
             "read_at": min((one.read_at.isoformat() for one in self.windows), default=""),
             "of_one_moment": self._of_one_moment(),
@@ -267,10 +246,10 @@ def load_windows(request: LoadRequest, store: WindowStore, progress: LoadProgres
     finished = len(store.windows)
     progress.update(sum(one.counts.lines for one in store.windows))
     try:
-        missing = _read_windows(reader, unread, store, progress)
+        missing = read_windows(reader, unread, store, progress)
         new = store.windows[finished:]
         if verified is None:
-            _check_newest_days(reader, store, {one.window.ledger_id for one in new})
+            check_newest_days(reader, store, {one.window.ledger_id for one in new})
         elif not is_one_page(store.windows):
             _read_until_unchanged(reader, store, verified, progress)
     except (ServiceError, ChangedWhileReadingError) as error:
@@ -280,7 +259,7 @@ def load_windows(request: LoadRequest, store: WindowStore, progress: LoadProgres
     return LoadedWindows(request, tuple(store.windows), tuple(missing))
 
 
-def _read_windows(
+def read_windows(
     reader: WindowReader, unread: Iterable[Window], store: WindowStore, progress: LoadProgress
 ) -> list[MissingWindow]:
     """Read the windows that are not finished; without `allow_partial` the first failure ends the load."""
@@ -330,7 +309,7 @@ def _read_again(reader: WindowReader, days: Window, before: list[FinishedWindow]
     return _Reread(before, after, [] if lines.equals(read_again) else _changed_ids(lines, read_again))
 
 
-def _check_newest_days(reader: WindowReader, store: WindowStore, ledger_ids: set[str]) -> None:
+def check_newest_days(reader: WindowReader, store: WindowStore, ledger_ids: set[str]) -> None:
     """Read ledgers of several pages again from the day of their newest line on; those that changed leave the store.
 
     Books grow at their end: a line that was added, removed or changed during the load is most likely there. Changes
@@ -341,7 +320,8 @@ def _check_newest_days(reader: WindowReader, store: WindowStore, ledger_ids: set
     def check(ledger_id: str) -> _Reread:
         windows = by_ledger[ledger_id]
         newest = max((one for one in windows if one.counts.lines), key=lambda one: one.window.period)
-        days = Period(_newest_day(newest), reader.request.period.end_date, newest.window.period.time_zone)
+        first, end = _newest_day(newest), min(reader.request.period.end_date, reader.last_day)
+        days = Period(first, max(first, end), newest.window.period.time_zone)
         since = [one for one in windows if one.window.period.end_date >= days.start_date]
         return _read_again(reader, Window(ledger_id, days), since)
 
@@ -414,9 +394,12 @@ def _changed_ids(before: pa.Table, after: pa.Table) -> list[str]:
     return sorted(line_id for line_id in ids if lines_before.get(line_id) != lines_after.get(line_id))
 
 
-def _days_by_ledger(windows: Iterable[Window]) -> dict[str, str]:
-    """Ledger id to its windows, ``2025-01-01/2025-01-31 2025-02-01/2025-02-28``."""
+def _days_by_ledger(windows: Iterable[Window], within: Period) -> dict[str, str]:
+    """Ledger id to its windows within some days, ``2025-01-01/2025-01-31 2025-02-01/2025-02-28``."""
     days: dict[str, list[DayRange]] = defaultdict(list)
     for window in windows:
-        days[window.ledger_id].append(DayRange.of_period(window.period))
+        first = max(window.period.start_date, within.start_date)
+        last = min(window.period.end_date, within.end_date)
+        if first <= last:
+            days[window.ledger_id].append(DayRange(first, last))
     return {ledger_id: days_to_text(sorted(of_ledger)) for ledger_id, of_ledger in days.items()}

@@ -10,13 +10,13 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.core.arguments import require_type, to_texts
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.periods import Period, choose_zone
-from accounting_analytics.reports.books.lines_or_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from accounting_analytics.core.periods import DateLike, ZoneLike
 
+CLIENT_HINT = "connect() returns one, and demo().client is one; of local books load_books(local) returns the books"
 PAGE_SIZE = 1000
 DEFAULT_IN_FLIGHT = 8
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
@@ -40,8 +40,7 @@ def requested_days(
     client: LedgerClient, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None
 ) -> tuple[Period, tuple[str, ...]]:
     """Days that a call requests of a client, and what to note of their zone: the given one, the client's, or UTC."""
-    refuse_books(client, "local books cannot be used here, because this reads the service: connect to it")
-    require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
+    require_type(client, LedgerClient, "client", CLIENT_HINT)
     day_zone = choose_zone(time_zone, client.time_zone)
     return Period(start_date, end_date, day_zone.name), day_zone.notes
 
@@ -113,11 +112,15 @@ class LoadRequest:
 
 @dataclass(frozen=True)
 class Window:
-    """Some days of one ledger, read page by page; `expected_pages` is None where nothing is known yet."""
+    """Some days of one ledger, read page by page; `expected_pages` is None where nothing is known yet.
+
+    The pages of a window `with_ledger` show the fields of the ledger and of its parents too.
+    """
 
     ledger_id: str
     period: Period
     expected_pages: float | None = None
+    with_ledger: bool = False
 
     @property
     def expected_lines(self) -> float:

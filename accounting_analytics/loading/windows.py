@@ -16,25 +16,34 @@ from collections import defaultdict
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 import pyarrow as pa
 
 from accounting_analytics.client.ledger_client import restart_on_expired_token
-from accounting_analytics.core.errors import AccountingAnalyticsError, ExpiredPageTokenError, ProtocolError
+from accounting_analytics.client.records import LineEntryPage
+from accounting_analytics.client.strict_json import decode
+from accounting_analytics.core.errors import (
+    AccountingAnalyticsError,
+    ExpiredPageTokenError,
+    InvalidRequestError,
+    ProtocolError,
+)
 from accounting_analytics.core.load_metadata import DayRange, subtract_days
 from accounting_analytics.core.periods import Period
 from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats, require_in_period, sort_lines
 from accounting_analytics.loading.estimate import DensityEstimate, RequestsToCome
-from accounting_analytics.loading.pages import DECODING_THREADS, decode_page
+from accounting_analytics.loading.pages import DECODING_THREADS, decode_page, decode_strictly
 from accounting_analytics.loading.request import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
+    from accounting_analytics.client.records import Ledger
     from accounting_analytics.loading.pages import DecodedPage
     from accounting_analytics.loading.request import LoadRequest
 
@@ -139,12 +148,21 @@ class WindowReader:
     """Reads windows of one request; several threads may use it in parallel.
 
     Dense windows are split into as many as are read in parallel, and more. When `stop` is set, no further page is
-    requested. `unread` are the windows that the load begins with.
+    requested. `unread` are the windows that the load begins with, and few lines are expected after `last_day`. `shown`
+    are the ledgers that windows have shown, by id.
     """
 
-    def __init__(self, request: LoadRequest, unread: Iterable[Window]) -> None:
+    def __init__(
+        self,
+        request: LoadRequest,
+        unread: Iterable[Window] = (),
+        *,
+        last_day: dt.date = dt.date.max,
+    ) -> None:
         self.request = request
-        self._requests_to_come = RequestsToCome(request, unread)
+        self.requests_to_come = RequestsToCome(request, unread)
+        self.shown: dict[str, Ledger] = {}
+        self.last_day, self._with_parents = last_day, True
         self.stop = threading.Event()
         self._decoding_threads = ThreadPoolExecutor(DECODING_THREADS, "decode")
         self._began = dt.datetime.now(dt.UTC)
@@ -157,8 +175,10 @@ class WindowReader:
             for page in self._pages(window):
                 pages.append(page)
                 is_last = page.next_page_token is None
-                density = None if is_last else DensityEstimate.from_page(page.table["datetime"], window.period)
-                self._requests_to_come.add_page(window, len(pages), density, is_last=is_last)
+                density = None
+                if not is_last:
+                    density = DensityEstimate.from_page(page.table["datetime"], window.period, self.last_day)
+                self.requests_to_come.add_page(window, len(pages), density, is_last=is_last)
                 if may_split and density is not None and should_split(window, density, len(pages)):
                     return split(window, density, self.request.in_flight)
         except ExpiredPageTokenError:
@@ -185,9 +205,30 @@ class WindowReader:
             return partial(self._decode, window, f"list line entries ({window}, page {number})")
 
         client, options = self.request.client, self.request.page_options()
-        return client.iter_decoded_pages(window.ledger_id, window.period, decoder_of_page, **options)
+        if not window.with_ledger:
+            return client.iter_decoded_pages(window.ledger_id, window.period, decoder_of_page, **options)
+        with_parents = self._with_parents
+        shown = ("ledger", "ledger.parent", "ledger.parent.parent") if with_parents else ("ledger",)
+        options["expand"] = [*options["expand"], *shown]
+        pages = client.iter_decoded_pages(window.ledger_id, window.period, decoder_of_page, **options)
+        try:
+            first = next(pages)
+        except InvalidRequestError as error:
+            if not with_parents or isinstance(error, ExpiredPageTokenError):
+                raise
+            self._with_parents = False  # this service shows no parents, or refuses the request for another reason
+            return self._pages(window)
+        return chain([first], pages)
 
     def _decode(self, window: Window, where: str, content: bytes) -> DecodedPage:
+        if window.with_ledger:
+            records = decode(content, LineEntryPage)
+            if records.records and records.records[0].ledger is not None:
+                self.shown[window.ledger_id] = records.records[0].ledger
+            options: Any = {"expand": self.request.expand, "scale": self.request.scale}
+            page = decode_strictly(records, where, ledger_id=window.ledger_id, **options)
+            require_in_period(page.table, window.period, where)
+            return page
         page = decode_page(
             content,
             where,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import msgspec
@@ -176,7 +176,7 @@ class LocalBooks(VersionReader, Result):
         InputError
             There was no version then, or its files are no longer kept.
         """
-        return LocalBooks(self.folder, self._find(when))
+        return replace(self, _chosen=self._find(when))
 
     def _find(self, when: When) -> Version:
         """Find a version whose files are kept."""
@@ -185,7 +185,7 @@ class LocalBooks(VersionReader, Result):
             raise InputError(f"{self.folder} has no local books yet: sync first")
         found = find_version(versions, when)
         if not self._storage.has_files(found):
-            raise InputError(f"{found.label} is no longer kept; books.history() lists those that are")
+            raise InputError(f"{found.label} is no longer kept; LocalBooks.history() lists those that are")
         return found
 
     def drift(self, before: When, after: When | None = None, *, period: Period | None = None) -> Drift:
@@ -349,8 +349,8 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     **options
         Settings by name (``base_url``, ``token``, ``token_file``, ``token_url``, ``client_id``, ``client_secret``,
         ``client_secret_file``, ``instance_id``, ``instance_header``, ``time_zone``, ``requests_per_minute``,
-        ``scale``, ``amounts``), which override everything else, and any further option of
-        :class:`~accounting_analytics.LedgerClient`.
+        ``scale``, ``company``, ``currency``, ``fiscal_year_start_month``), which override everything else, and any
+        further option of :class:`~accounting_analytics.LedgerClient`.
 
     Raises
     ------
@@ -362,7 +362,8 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
         The configured time zone is unknown.
     """
     if not options and (settings := load_settings(profile)).names_books():
-        return cast("LedgerClient", open_synced(str(settings["books"])))  # taken alike
+        books = replace(open_synced(str(settings["books"])), **settings.presentation()._asdict())
+        return cast("LedgerClient", books)  # taken alike
     return service_client.connect(profile, **options)
 
 

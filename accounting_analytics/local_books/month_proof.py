@@ -13,7 +13,8 @@ from accounting_analytics.core.load_metadata import DayRange, merge_days
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.loading.arrow_lines import with_local_dates
 from accounting_analytics.local_books.storage import exact_lines
-from accounting_analytics.reconciliation.reconciliation import compare_reports
+from accounting_analytics.reconciliation.compared_report import compare_reports
+from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
@@ -60,15 +61,9 @@ def compare_month(
     The journal entries are checked too, if they are not known to be complete.
     """
     days = reported.period
-    recomputed = recompute_cash_flow(
-        lines,
-        ledgers,
-        days.start_date,
-        days.end_date,
-        time_zone=days.time_zone,
-        starting_balances=starting_balances,
-        allow_partial=True,
-    )
+    opening = None if starting_balances is None else (days.start_date, starting_balances)
+    books = Books(lines, ledgers, days, time_zone=days.time_zone, opening=opening)
+    recomputed = recompute_cash_flow(books, allow_partial=True)
     result = compare_reports(reported, recomputed)
     incomplete, entry_ids = ("", []) if is_complete else find_incompleteness(lines, days, scale)
     if result.ties:

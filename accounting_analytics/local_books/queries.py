@@ -36,40 +36,38 @@ _HADOOP_GLOB = re.compile(r"[*?\[\]{}]")
 """Characters of a path that Hadoop reads as a pattern, unless a backslash is before them."""
 
 
-def scan_files(engine: str, files: Sequence[Path], schema: pa.Schema, session: Any) -> Any:  # noqa: ANN401 (of engines)
+def scan_files(engine: str, files: Sequence[Path], schema: pa.Schema) -> Any:  # noqa: ANN401 (of engines)
     """Read files with these columns as a frame of an engine."""
     if engine not in list(_SCANS):
-        raise InputError(f"engine must be one of {', '.join(map(repr, _SCANS))}, not {quote(engine)}")
-    if session is not None and engine != "pyspark":
-        raise InputError(f"session is of Spark, so it has no effect with engine={engine!r}: leave it out")
-    return _SCANS[engine]([str(file.absolute()) for file in files], schema, session)
+        raise InputError(f"engine must be one of 'pandas', {', '.join(map(repr, _SCANS))}, not {quote(engine)}")
+    return _SCANS[engine]([str(file.absolute()) for file in files], schema)
 
 
-def _scan_polars(files: list[str], schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a polars.LazyFrame)
+def _scan_polars(files: list[str], schema: pa.Schema) -> Any:  # noqa: ANN401 (a polars.LazyFrame)
     polars: Any = import_extra("polars", "scale", "a scan by polars")
     columns = polars.from_arrow(schema.empty_table()).schema
     return polars.scan_parquet(files, schema=columns, glob=False, hive_partitioning=False)
 
 
-def _scan_duckdb(files: list[str], _schema: pa.Schema, _session: None) -> Any:  # noqa: ANN401 (a DuckDB relation)
+def _scan_duckdb(files: list[str], _schema: pa.Schema) -> Any:  # noqa: ANN401 (a DuckDB relation)
     connection = duckdb.connect()
     return connection.read_parquet([exact_name(file) for file in files], hive_partitioning=False)
 
 
-def _scan_pyarrow(files: list[str], schema: pa.Schema, _session: None) -> pa.Table:
+def _scan_pyarrow(files: list[str], schema: pa.Schema) -> pa.Table:
     return ds.dataset(files, schema=schema, format="parquet").to_table()
 
 
-def _scan_pyspark(files: list[str], schema: pa.Schema, session: Any) -> Any:  # noqa: ANN401 (of Spark)
+def _scan_pyspark(files: list[str], schema: pa.Schema) -> Any:  # noqa: ANN401 (of Spark)
     import_extra("pyspark", "spark", "a scan by Spark")
     from pyspark.sql import SparkSession  # noqa: PLC0415 (an extra)
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 (an extra)
 
-    spark = SparkSession.builder.getOrCreate() if session is None else session
+    spark = SparkSession.builder.getOrCreate()  # the active one, whose workers must see the folder of the books
     return spark.read.schema(from_arrow_schema(schema)).parquet(*(_HADOOP_GLOB.sub(r"\\\g<0>", file) for file in files))
 
 
-_SCANS: dict[str, Callable[[list[str], Any, Any], Any]] = {
+_SCANS: dict[str, Callable[[list[str], Any], Any]] = {
     "polars": _scan_polars,
     "duckdb": _scan_duckdb,
     "pyspark": _scan_pyspark,

@@ -13,15 +13,17 @@ import pyarrow.compute as pc
 from accounting_analytics.core.arguments import require_type, to_texts
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR, midnight_notes
 from accounting_analytics.core.errors import InputError, PeriodError
-from accounting_analytics.core.load_metadata import StatedFrame
+from accounting_analytics.core.fiscal_years import to_period
+from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import join_ids
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, choose_zone, parse_date
 from accounting_analytics.exports.books_to_export import ExportedBooks
 from accounting_analytics.loading.arrow_lines import lines_within, to_line_frame
 from accounting_analytics.local_books.entries_without_cash import touch_cash
 from accounting_analytics.local_books.queries import BooksQueries, scan_files
 from accounting_analytics.local_books.storage import BooksFolder, exact_lines, load_metadata, table_schema
 from accounting_analytics.reports.books.extent import attach_load_metadata
+from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
@@ -30,8 +32,10 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.exports.books_to_export import MonthProof
+    from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.local_books.versions import Version
+    from accounting_analytics.reports.books.extent import MonthProof
+    from accounting_analytics.reports.books.value import PeriodLike
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _DAY = dt.timedelta(days=1)
@@ -43,6 +47,9 @@ class VersionReader:
 
     folder: Path
     _chosen: Version | None = None
+    company: str | None = None
+    currency: str | None = None
+    fiscal_year_start_month: int = 1
 
     @cached_property
     def _current(self) -> Version | None:
@@ -167,7 +174,7 @@ class VersionReader:
         ids = list(known) if ledger_ids is None else list(to_texts(ledger_ids))
         if unknown := set(ids) - set(known):
             raise InputError(
-                f"the local books have no ledger {join_ids(unknown)}; books.ledgers() lists those they have"
+                f"the local books have no ledger {join_ids(unknown)}; LocalBooks.ledgers() lists those they have"
             )
         if ledger_ids is not None:
             lines = lines.filter(pc.is_in(lines["ledger_id"], value_set=pa.array(ids, pa.string())))
@@ -177,37 +184,53 @@ class VersionReader:
         attach_load_metadata(frame, metadata | {"filters": filters})
         return frame
 
-    def scan(self, engine: str = "polars", *, session: Any = None) -> StatedFrame:  # noqa: ANN401 (a SparkSession)
-        """Return the line entries in another engine, which reads them from the files of this version.
+    def read_books(
+        self,
+        period: PeriodLike,
+        since: DateLike | None,
+        engine: str,
+        *,
+        opening: object = None,
+        ledgers: Iterable[str] | None = None,
+        time_zone: ZoneLike | None = None,
+        **not_needed: Any,  # noqa: ANN401 (options of a load, each refused)
+    ) -> Books:
+        """Return the books of a period, as :func:`~accounting_analytics.load_books` does."""
+        _refuse_options(**not_needed)
+        held, chart = self.period, self.ledgers()
+        asked = None
+        if period is not None:
+            zone = choose_zone(time_zone, held.time_zone).name
+            asked = to_period(period, "period", self.fiscal_year_start_month, as_of=held.end_date, time_zone=zone)
+        elif time_zone is not None:
+            self._require_days(Period(held.start_date, held.end_date, time_zone))
+        first = held.start_date if since is None else max(parse_date(since, "since"), held.start_date)
+        last = self._require_days(asked).end_date if asked else held.end_date
+        days = Period(first, last, held.time_zone)
+        if opening is None and self.books_start is None and first == held.start_date:
+            opening = (first, self._version.anchor)
+        options: dict[str, Any] = {
+            "opening": opening,
+            "company": self.company,
+            "currency": self.currency,
+            "fiscal_year_start_month": self.fiscal_year_start_month,
+        }
+        if engine == "pandas":
+            names = LedgerNames.from_frame(chart)
+            chosen = None if ledgers is None else [names.find(one) for one in to_texts(ledgers)]
+            books = Books(self.line_entries(days, ledger_ids=chosen), chart, asked, **options)
+        else:
+            _refuse_options(since=since, ledgers=ledgers)
+            books = self._scan(engine, chart, asked, **options)
+        return books.with_proofs(self.month_proofs(days), self.version, self.source)
 
-        ``recompute_cash_flow``, the statements, ``register`` and ``reconcile`` take it in place of the books. polars,
-        DuckDB and Spark then sum in the engine, and only a few rows per ledger come back; of a report pass
-        ``lines=False``, else the lines of its period come back too. Before that, the digest of every file is checked.
-
-        Parameters
-        ----------
-        engine : {"polars", "duckdb", "pyspark", "pyarrow"}
-            Each lazy but ``"pyarrow"``, which reads the lines into memory.
-        session : SparkSession, optional
-            Session of Spark, whose workers must see the folder of the books; by default the active one, else a new one.
-
-        Returns
-        -------
-        StatedFrame
-            ``frame`` is the frame of the engine, with the columns of the files and exact decimals; ``attrs`` state the
-            days, the version and the age of the books.
-
-        Raises
-        ------
-        InputError
-            There are no books yet, it is not an engine, or its package is not installed.
-        BooksError
-            A file of the books is damaged.
-        """
+    def _scan(self, engine: str, chart: pd.DataFrame, period: Period | None, **options: Any) -> Books:  # noqa: ANN401
+        """Return books whose lines another engine reads from the files of this version, each checked by its digest."""
         files = [self._storage.path(file) for _, file in sorted(self._version.files.items())]
-        metadata = load_metadata(self._version.lines, self.period, self.ledgers()["id"], self.scale)
-        frame = scan_files(engine, files, table_schema(self.scale), session)
-        return StatedFrame(frame, {"load": metadata | self._stated_source(self.period), "notes": self.notes})
+        metadata = load_metadata(self._version.lines, self.period, chart["id"], self.scale)
+        frame = scan_files(engine, files, table_schema(self.scale))
+        stated = metadata | self._stated_source(self.period)
+        return Books.of_engine(frame, chart, period, stated, self.notes, **options)
 
     def _stated_source(self, days: Period) -> dict[str, Any]:
         """Return what the metadata of lines of some days state about the books."""
@@ -258,27 +281,9 @@ class VersionReader:
         days = self._require_days(period)
         history = Period(self.period.start_date, days.end_date, self.time_zone)
         lines, ledgers = exact_lines(self.line_table(history), history, scale=self.scale), self.ledgers()
-        starting: Any = None
-        if self.books_start is None:
-            starting = self._version.anchor
-            if days.start_date > self.period.start_date:
-                before = (self.period.start_date, days.start_date - _DAY)
-                starting = (
-                    recompute_cash_flow(
-                        lines, ledgers, *before, starting_balances=starting, allow_partial=allow_partial
-                    )
-                    .exact()
-                    .ending_balances
-                )
-        report = recompute_cash_flow(
-            lines,
-            ledgers,
-            days.start_date,
-            days.end_date,
-            time_zone=self.time_zone,
-            starting_balances=starting,
-            allow_partial=allow_partial,
-        )
+        opening = (self.period.start_date, self._version.anchor) if self.books_start is None else None
+        books = Books(lines, ledgers, days, time_zone=self.time_zone, opening=opening)
+        report = recompute_cash_flow(books, allow_partial=allow_partial)
         return replace(report, notes=tuple(dict.fromkeys((*self.notes, *report.notes))))
 
     def month_proofs(self, period: Period) -> dict[str, MonthProof]:
@@ -294,7 +299,7 @@ class VersionReader:
     @cached_property
     def _queries(self) -> BooksQueries:
         days = self.period
-        return BooksQueries(ExportedBooks.from_books(self, days), notes=self.notes)
+        return BooksQueries(ExportedBooks.from_books(self.read_books(days, None, "pyarrow"), days), notes=self.notes)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle has: not the tables of queries, which it makes again."""
@@ -326,3 +331,10 @@ class VersionReader:
             There are no books yet, or the query is refused; the message names tables or says what to write.
         """
         return self._queries.query(query)
+
+
+def _refuse_options(**options: object) -> None:
+    """Refuse options of a load that cannot have an effect on local books."""
+    for name, value in options.items():
+        if value is not None:
+            raise InputError(f"{name} has no effect on local books, which are not loaded but read: leave it out")

@@ -13,7 +13,7 @@ import pandas as pd
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import Period, parse_date, zone
-from accounting_analytics.exports.books_to_export import MonthProof
+from accounting_analytics.reports.books.extent import MonthProof
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

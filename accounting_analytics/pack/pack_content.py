@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.load_metadata import known_ledgers_claim
@@ -23,7 +22,7 @@ from accounting_analytics.reports.statements.kinds import balance_sheet, cash_fl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from accounting_analytics.pack.loaded_books import LoadedBooks
+    from accounting_analytics.pack.compared_books import ComparedBooks
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.pack.pack_pictures import PackPicture
     from accounting_analytics.pack.pack_sentences import Sentence
@@ -43,26 +42,14 @@ class PackStatements(NamedTuple):
     compared: Statement
 
 
-def make_statements(
-    books: LoadedBooks, periods: PackPeriods, currency: str | None, company: str | None
-) -> PackStatements:
+def make_statements(books: ComparedBooks, periods: PackPeriods) -> PackStatements:
     """Make the statements, each of whose columns is known as far as the lines reach."""
-    given: dict[str, Any] = {
-        "ledgers": books.ledgers,
-        "start_date": books.days.start_date,
-        "end_date": books.days.end_date,
-        "time_zone": books.days.time_zone,
-        "fiscal_year_start_month": periods.first_month,
-        "currency": currency,
-        "company": company,
-        "books_start": books.books_start,
-    }
-    cash_flow = partial(cash_flow_statement, books.lines, **given, starting_balances=books.starting_balances)
+    given = books.books
     return PackStatements(
-        income_statement(books.lines, **given, columns=periods.income_columns()),
-        cash_flow(columns=periods.month_columns()),
-        balance_sheet(books.lines, **given, columns=periods.balance_columns()),
-        cash_flow(columns=periods.key_columns()),
+        income_statement(given, columns=periods.income_columns()),
+        cash_flow_statement(given, columns=periods.month_columns()),
+        balance_sheet(given, columns=periods.balance_columns()),
+        cash_flow_statement(given, columns=periods.key_columns()),
     )
 
 
@@ -121,18 +108,16 @@ class PackContent(NamedTuple):
 
 
 def make_content(
-    books: LoadedBooks,
+    books: ComparedBooks,
     periods: PackPeriods,
-    currency: str | None,
-    company: str | None,
     aged_ledgers: Iterable[str] | None = None,
 ) -> PackContent:
     """Make all parts of a pack."""
-    statements = make_statements(books, periods, currency, company)
+    statements = make_statements(books, periods)
     figures = statements.compared.figures
     cash = sections.CashLines(statements.compared, _line_source(figures))
     key_table = sections.key_figures(cash, statements.income)
-    bridge = sections.make_bridge(statements.compared, periods)
+    bridge = sections.make_bridge(books.books, periods)
     queue = sections.open_entries(cash, periods.key)
     facts = SentenceFacts(
         periods,
@@ -184,41 +169,34 @@ def make_content(
     )
 
 
-def _recurring(books: LoadedBooks, periods: PackPeriods) -> PackTable | None:
+def _recurring(books: ComparedBooks, periods: PackPeriods) -> PackTable | None:
     """Make the table of recurring payments; None where there are none, or lines are missing."""
     try:
-        found = recurring_payments(books.lines, books.ledgers, periods.this.end_date)
+        found = recurring_payments(books.books, as_of=periods.this.end_date)
     except (InputError, IncompleteLoadError):
         return None
     table = sections.recurring(found, max(periods.first_day, books.days.start_date))
     return table if table.table.rows else None
 
 
-def _outlook(books: LoadedBooks, periods: PackPeriods) -> Outlook | None:
+def _outlook(books: ComparedBooks, periods: PackPeriods) -> Outlook | None:
     """Look ahead from the end of the period; None of too short a history, or where cash is not known."""
     try:
-        found = outlook(
-            books.lines,
-            books.ledgers,
-            periods.this.end_date,
-            books_start=books.books_start,
-            time_zone=books.days.time_zone,
-        )
+        found = outlook(books.books, as_of=periods.this.end_date)
     except (InputError, IncompleteLoadError):
         return None
     return None if found.cash.units is None else found
 
 
 def _ageing(
-    books: LoadedBooks, periods: PackPeriods, aged_ledgers: Iterable[str] | None
+    books: ComparedBooks, periods: PackPeriods, aged_ledgers: Iterable[str] | None
 ) -> tuple[PackTable | None, tuple[str, ...]]:
     """Make the table of receivables and payables, if anything is open; or say why their ages are not known."""
-    days: dict[str, Any] = {"books_start": books.books_start, "time_zone": books.days.time_zone}
-    if aged_ledgers is None and not books.ledgers["financial_account_type"].isin(AGED).any():
+    if aged_ledgers is None and not books.books.ledgers["financial_account_type"].isin(AGED).any():
         how = "name them with aged_ledgers, or --aged-ledger of the command"
         return None, (f"No ledger has the type of receivables or payables, so their ages are not known: {how}.",)
     try:
-        found = ageing(books.lines, books.ledgers, periods.this.end_date, accounts=aged_ledgers, **days)
+        found = ageing(books.books, as_of=periods.this.end_date, accounts=aged_ledgers)
     except (InputError, IncompleteLoadError) as error:
         if aged_ledgers is not None and isinstance(error, InputError):
             raise
@@ -246,7 +224,7 @@ def _undecided(income: Statement, column_key: str) -> list[tuple[str, Figure]]:
     return [("received" if amount > 0 else "paid", one) for amount, one in zip(amounts, figures, strict=True) if amount]
 
 
-def _verdict(books: LoadedBooks) -> tuple[bool, tuple[str, ...]]:
+def _verdict(books: ComparedBooks) -> tuple[bool, tuple[str, ...]]:
     """Whether a pack is proven, and why or why not."""
     faults = [] if books.certificate.complete else [f"The load: {books.certificate.summary()}"]
     faults += [f"{one.label}: {one.verdict}" for one in books.compared.values() if not one.ties]
@@ -255,25 +233,26 @@ def _verdict(books: LoadedBooks) -> tuple[bool, tuple[str, ...]]:
     if faults:
         return False, tuple(faults)
     labels = ", ".join(one.label for one in books.compared.values())
-    found = [one.reconciliation for one in books.compared.values() if one.reconciliation]
+    found = [one.comparison for one in books.compared.values() if one.comparison]
+    count = len(books.books.ledgers)
     agree = "agree with our calculation to the last digit"
     if not all(one.compared_everything for one in found):
         agree += " in all figures that could be compared; the appendix says which could not"
     return True, (
-        f"The {books.certificate.lines:,} line entries of {len(books.ledgers):,} ledgers are all there.",
-        known_ledgers_claim(books.ledgers, len(books.ledgers)),
+        f"The {books.certificate.lines:,} line entries of {count:,} ledgers are all there.",
+        known_ledgers_claim(books.books.ledgers, count),
         f"The service's cash flow reports of {labels} {agree}.",
         _NOT_REPORTED,
     )
 
 
-def _assumptions(books: LoadedBooks, statements: PackStatements) -> tuple[str, ...]:
+def _assumptions(books: ComparedBooks, statements: PackStatements) -> tuple[str, ...]:
     """List what was assumed, each remark once."""
     notes = [
         _NOT_REPORTED,
         *(_of_statement(note, one.title) for one in statements[:-1] for note in one.notes),
         *books.certificate.notes,
-        *books.notes,
+        *books.books.notes,
     ]
     return tuple(dict.fromkeys(notes))
 

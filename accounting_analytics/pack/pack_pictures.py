@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import plotly.graph_objects as go
 
-    from accounting_analytics.pack.loaded_books import LoadedBooks
+    from accounting_analytics.pack.compared_books import ComparedBooks
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reports.payees.bridge import Bridge
     from accounting_analytics.reports.payees.outlook import Outlook
@@ -41,7 +41,7 @@ class PackPicture(NamedTuple):
 
 
 def make_pictures(
-    books: LoadedBooks, periods: PackPeriods, bridge: Bridge | None, statement: Statement, ahead: Outlook | None
+    books: ComparedBooks, periods: PackPeriods, bridge: Bridge | None, statement: Statement, ahead: Outlook | None
 ) -> dict[str, PackPicture]:
     """Make the pictures that the books allow; `statement` is that of the compared periods."""
     found, currency = {}, statement.currency
@@ -51,15 +51,13 @@ def make_pictures(
         (
             "balances",
             f"Cash at the end of each day, {periods.label}",
-            lambda: charts.running_balance(books.reports[periods.key], currency=currency),
+            lambda: charts.running_balance(recompute_cash_flow(books.books, periods.this), currency=currency),
         ),
         (
             "flows",
             f"Cash in and out by month, {days_label(months)}",
             lambda: charts.inflow_outflow(
-                recompute_cash_flow(
-                    books.lines, books.ledgers, months.start_date, months.end_date, time_zone=months.time_zone
-                ),
+                recompute_cash_flow(books.books, months),
                 by="month",
                 currency=currency,
             ),

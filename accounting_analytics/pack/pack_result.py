@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.pack.loaded_books import ComparedPeriod, LoadedBooks
+    from accounting_analytics.pack.compared_books import ComparedBooks, ComparedPeriod
     from accounting_analytics.pack.pack_content import PackContent
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reconciliation.completeness import Certificate
@@ -62,7 +62,7 @@ class MonthlyPack(Result):
     show_code: bool
     note: str | None
     _periods: PackPeriods
-    _books: LoadedBooks
+    _books: ComparedBooks
     _made: PackContent
     _render: Callable[[MonthlyPack], str]
 
@@ -140,7 +140,7 @@ class MonthlyPack(Result):
         """What the load has, and what is missing."""
         found = self.certificate
         counts = f"{found.lines:,} line entries of {found.entries:,} journal entries"
-        ledgers = f"of the {len(self._books.ledgers):,} known ledgers"
+        ledgers = f"of the {len(self._books.books.ledgers):,} known ledgers"
         return f"The lines {ledgers} are all there: {counts}." if found.complete else found.summary()
 
     @property
@@ -151,16 +151,16 @@ class MonthlyPack(Result):
     @property
     def books_version(self) -> int | None:
         """Version of the local books that the pack was made from."""
-        return self._books.version
+        return self._books.books.version
 
     @property
     def calls(self) -> dict[str, str]:
         """Call that makes each statement, by the name of its table."""
-        days = f'"{self._books.days.start_date}", "{self._books.days.end_date}"'
+        days = f'"{self._books.days.start_date}/{self._books.days.end_date}"'
         names = {"income": "income_statement", "cash_flow": "cash_flow_statement", "balance": "balance_sheet"}
-        calls = {table: f"aa.{name}(lines, ledgers, {days}, columns=[...])" for table, name in names.items()}
+        calls = {table: f"aa.{name}(books, {days}, columns=[...])" for table, name in names.items()}
         key = self._periods.key
-        return calls | {"cash_bridge": f'aa.bridge(statement.column("{key} prior"), statement.column("{key}"))'}
+        return calls | {"cash_bridge": f'aa.bridge(books, "{key}")'}
 
     @property
     def figures(self) -> pd.DataFrame:

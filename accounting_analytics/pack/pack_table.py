@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.reports.figures.figure import ZERO, Figure
+from accounting_analytics.reports.figures.figure import ZERO, Figure, renamed
 from accounting_analytics.reports.figures.figure_table import FigureCell, FigureRow, FigureTable, TableHead, cell_of
 from accounting_analytics.reports.statements.table import figure_table
 
@@ -148,8 +148,7 @@ def _without_zeros(rows: Sequence[tuple[Row, FigureRow]]) -> list[tuple[Row, Fig
 
 def figure_of_lines(figure: Figure, key: str, label: str) -> Figure:
     """Figure of a statement under another key: a total that has its lines is the sum of these."""
-    terms = tuple(replace(one, key=key) if one.key == figure.key else one for one in figure.terms)
-    named = replace(figure, key=key, label=label, terms=terms)
+    named = renamed(figure, key, label)
     return replace(named, terms=(), signs=()) if figure.is_additive else named
 
 

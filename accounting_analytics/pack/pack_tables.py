@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from accounting_analytics.local_books.drift import Drift
-    from accounting_analytics.pack.loaded_books import ComparedPeriod
+    from accounting_analytics.pack.compared_books import ComparedPeriod
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reports.books.book_lines import LineSource
+    from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.payees.ageing import Ageing
     from accounting_analytics.reports.payees.bridge import Bridge
     from accounting_analytics.reports.payees.recurring import RecurringPayment, RecurringPayments
@@ -189,11 +190,10 @@ def _lowest(cash: CashLines, column: StatementColumn, label: str) -> Figure:
     return cash.balances(period).figure(key, f"{label}, {day_label(day)}", cash.cash, day)
 
 
-def make_bridge(statement: Statement, periods: PackPeriods) -> Bridge | None:
+def make_bridge(books: Books, periods: PackPeriods) -> Bridge | None:
     """Explain the change of cash since the period before; None where that is not known."""
-    this, before = (statement.column(f"{periods.key}{suffix}") for suffix in ("", " prior"))
     try:
-        return bridge(before, this, largest=_STEPS)
+        return bridge(books, periods.this, against=periods.before, largest=_STEPS)
     except InputError:
         return None
 

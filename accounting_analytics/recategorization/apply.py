@@ -54,7 +54,7 @@ from accounting_analytics.recategorization.outcomes import (
 )
 from accounting_analytics.recategorization.plan import Plan, require_same_instance
 from accounting_analytics.recategorization.run_journal import Journal, open_journal, read_journal
-from accounting_analytics.reports.books.lines_or_books import refuse_books
+from accounting_analytics.reports.books.applied_changes import record_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -82,6 +82,7 @@ _JOINS = (
     "with allow_irreversible=True (--allow-irreversible)"
 )
 _UNCHANGED = "the category is unchanged"
+_OLD_BOOKS = "Books that were loaded before show the old categories: books.refresh(client) loads them again."
 _WITHOUT_JOURNAL = (
     f"{_UNCHANGED}; whether a change was sent is not known without the journal that the plan was applied with"
 )
@@ -214,6 +215,7 @@ def apply_plan(
         or refused by the rate limit or by a service whose disk is full), ``unknown`` (the response was lost and the
         books do not show the change, which may still be carried out, or cannot be read; or the service confirmed it and
         the books do not show it).
+        ``attrs["notes"]`` says that books loaded before a change show the old categories.
         :func:`verify_plan` with the same journal, a minute later, knows whether an unknown item is done; a run with a
         new journal sends it again.
 
@@ -228,7 +230,7 @@ def apply_plan(
     ServiceError
         The books cannot be read before the run; nothing was sent.
     """
-    _require_client_and_plan(client, plan, "local books cannot change the service: connect to it")
+    _require_client_and_plan(client, plan)
     for name, value in (("confirm", confirm), ("allow_irreversible", allow_irreversible)):
         require_type(value, bool, name, 'pass True or False: the text "False" is true')
     if modified_by is not None:
@@ -266,7 +268,10 @@ def apply_plan(
             not_sent=sum(found[change][0] in IN_BOOKS for change in not_sent),
             outcomes=Counter(outcome for outcome, _ in found.values()),
         )
-    return outcomes_frame(found)
+    outcomes = outcomes_frame(found)
+    if any(state.response in (Response.CONFIRMED, Response.LOST) for state in states):
+        outcomes.attrs["notes"] = (_OLD_BOOKS,)
+    return outcomes
 
 
 def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None = None) -> pd.DataFrame:
@@ -300,7 +305,7 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     ServiceError
         The books cannot be read.
     """
-    _require_client_and_plan(client, plan, "local books do not show what the service has now: connect to it")
+    _require_client_and_plan(client, plan)
     read_at, categories = dt.datetime.now(dt.UTC), read_categories(client, plan.items)
     attempts, unchanged = Journal(), (Outcome.UNKNOWN, _WITHOUT_JOURNAL)
     if journal is not None:  # read after the books, so that it has the attempts that they may show
@@ -320,13 +325,10 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     return outcomes_frame(found)
 
 
-def _require_client_and_plan(client: LedgerClient, plan: Plan, why_no_books: str) -> None:
+def _require_client_and_plan(client: LedgerClient, plan: Plan) -> None:
     """Refuse what is not a client of the service that a plan was made for."""
-    refuse_books(client, why_no_books)
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
-    require_type(
-        plan, Plan, "plan", "plan_recategorization(proposals, ledgers=...) makes one, Plan.load(path) reads one"
-    )
+    require_type(plan, Plan, "plan", "plan_recategorization(proposals, books) makes one, Plan.load(path) reads one")
     require_same_instance(plan.instance_id, client.instance_id)
 
 
@@ -427,6 +429,8 @@ def _send(client: LedgerClient, names: Mapping[str, str], modified_by: str | Non
     state.response = Response.CONFIRMED if error is None else _classify_error(error)
     state.failure = "" if error is None else str(error)
     journal.append("response", change, response=state.response, reason=state.failure)
+    if state.response in (Response.CONFIRMED, Response.LOST):
+        record_changes(client.source, dt.datetime.now(dt.UTC))
     if isinstance(error, _STOPPING):
         raise error
 

@@ -25,11 +25,13 @@ from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import TRANSFER_DAYS, exact_groups, local_days
 from accounting_analytics.recategorization.rules import Rules
 from accounting_analytics.reports.books.category_ledgers import Categories, find_named
+from accounting_analytics.reports.books.value import to_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from accounting_analytics.recategorization.changes import Change
+    from accounting_analytics.reports.books.value import Books
 
     Decisions = Mapping[str, str] | str | Path
 
@@ -67,7 +69,7 @@ _MAX_LISTED = 5
 def propose(
     queue: pd.DataFrame,
     rules: Rules | None,
-    ledgers: pd.DataFrame,
+    books: Books,
     *,
     decisions: Decisions | Sequence[Decisions] | None = None,
     suggestions: pd.DataFrame | None = None,
@@ -81,8 +83,8 @@ def propose(
         :class:`~accounting_analytics.schemas.Queue`.
     rules : Rules or None
         The first matching rule decides; None leaves all to the others.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`; categories and accounts are looked up here.
+    books : Books
+        The books; categories and accounts are looked up in their ledgers.
     decisions : mapping, path, or sequence of these, optional
         What a person decided, as in :func:`decide`. It replaces what rules decide, and later ones earlier ones.
     suggestions : DataFrame, optional
@@ -112,13 +114,13 @@ def propose(
     --------
     ::
 
-        proposals = propose(queue, load_rules("rules.toml"), ledgers, decisions="decisions.xlsx")
+        proposals = propose(queue, load_rules("rules.toml"), books, decisions="decisions.xlsx")
     """
     if rules is not None or (decisions is None and suggestions is None and not transfers):
         require_type(rules, Rules, "rules", "load_rules(path) reads them")
     if suggestions is not None:
-        require_type(suggestions, pd.DataFrame, "suggestions", "suggest(queue, history, ledgers) returns them")
-    asked = OpenQueue(queue, ledgers)
+        require_type(suggestions, pd.DataFrame, "suggestions", "suggest(queue, books) returns them")
+    asked = OpenQueue(queue, to_books(books).ledgers)
     notes = list(asked.exact.notes)
     chosen = {} if rules is None else choose_by_rules(asked, rules, notes)
     replaced = 0
@@ -136,7 +138,7 @@ def propose(
     return asked.proposals(chosen, notes)
 
 
-def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> pd.DataFrame:
+def decide(queue: pd.DataFrame, decisions: Decisions, books: Books) -> pd.DataFrame:
     """Propose the categories that a person decided for groups and transactions.
 
     Parameters
@@ -149,8 +151,8 @@ def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> 
         ``excel``. Where a transaction is decided twice, such as by its group and by its id, the later entry of a
         mapping wins, and in a file the row of the transaction. The decision of a group is that of all transactions it
         has in `queue`, also of those that were added to the books since.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`; categories are looked up here.
+    books : Books
+        The books; categories are looked up in their ledgers.
 
     Returns
     -------
@@ -170,11 +172,11 @@ def decide(queue: pd.DataFrame, decisions: Decisions, ledgers: pd.DataFrame) -> 
     --------
     ::
 
-        decided = decide(queue, {"blue-bottle-245706": "Expenses:Meals", "txn_42": "Travel"}, ledgers)
-        decided = decide(queue, "decisions.csv", ledgers)
+        decided = decide(queue, {"blue-bottle-245706": "Expenses:Meals", "txn_42": "Travel"}, books)
+        decided = decide(queue, "decisions.csv", books)
     """
     require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
-    return propose(queue, None, ledgers, decisions=decisions)
+    return propose(queue, None, books, decisions=decisions)
 
 
 def _left_note(asked: OpenQueue, chosen: Mapping[int, Change], why: str) -> list[str]:

@@ -35,6 +35,7 @@ from accounting_analytics.recategorization.effect import Effect
 from accounting_analytics.recategorization.outcomes import EXPECTED_OUTCOMES, require_outcomes_of
 from accounting_analytics.recategorization.queue import KEY
 from accounting_analytics.reports.books.category_ledgers import Categories
+from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.cash_flow_report import require_report
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.recategorization.rules import Rules
+    from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _INSTANCE, _DIGEST = "instance_id", "digest"
@@ -325,7 +327,7 @@ class Plan(Result):
         }
 
 
-def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, instance_id: str | None = None) -> Plan:
+def plan_recategorization(proposals: pd.DataFrame, books: Books, *, instance_id: str | None = None) -> Plan:
     """Create a plan from proposals; nothing is sent to the service.
 
     Parameters
@@ -334,20 +336,20 @@ def plan_recategorization(proposals: pd.DataFrame, *, ledgers: pd.DataFrame, ins
         :class:`~accounting_analytics.schemas.Proposals`; remove the rows you do not want. To choose another category,
         write its id, unique name or path to ``updated_category_ledger_id`` or ``updated_category_ledger_name`` and
         clear the other (None).
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`; every new category must be in it.
+    books : Books
+        The books; every new category must be one of their ledgers.
     instance_id : str, optional
         Service instance of the books (``client.instance_id``); the plan is then refused for any other instance.
 
     Raises
     ------
     InputError
-        An argument is not a DataFrame.
+        An argument is of another type.
     PlanError
-        A new category is not in `ledgers`, is ambiguous, reports cash flow or equals the current one, the id and the
+        A new category is not in the ledgers, is ambiguous, reports cash flow or equals the current one, the id and the
         name in a row are of different ledgers, or two items contradict each other.
     """
-    changes, exact = changes_of_proposals(proposals, Categories(Ledgers.checked(ledgers), set()))
+    changes, exact = changes_of_proposals(proposals, Categories(Ledgers.checked(to_books(books).ledgers), set()))
     return Plan(
         changes,
         scale=exact.scale,

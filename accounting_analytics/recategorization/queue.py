@@ -27,25 +27,23 @@ import pandas as pd
 from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.column_conversion import (
     LIST_SEPARATOR,
-    LOCAL_DATE,
     TEXT,
-    convert,
     exact_frame,
     local_midnights,
     negated,
     split_lists,
 )
 from accounting_analytics.core.errors import FrameError
+from accounting_analytics.core.exact_sums import repeated_message, require_columns
 from accounting_analytics.core.ledger_names import LedgerNames
-from accounting_analytics.core.load_metadata import attach_notes, read_load_metadata
+from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import parse_date
 from accounting_analytics.core.schemas import Ledgers, LineEntries, Queue, QueueGroups
 from accounting_analytics.reports.books.category_ledgers import uncategorized_ledgers
-from accounting_analytics.reports.books.dated_lines import require_lines
-from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.books.merchants import merchants
+from accounting_analytics.reports.books.value import to_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,7 +51,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.column_conversion import ExactFrame
     from accounting_analytics.core.periods import DateLike
-    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.reports.books.value import Books, PeriodLike
 
 KEY = ["transaction_id", "category_ledger_id"]
 """Columns of which no two rows of a queue have the same values."""
@@ -80,8 +78,8 @@ _NEEDED = (
 
 
 def uncategorized_queue(
-    line_entries: pd.DataFrame | AnyBooks,
-    ledgers: pd.DataFrame | None = None,
+    books: Books,
+    period: PeriodLike = None,
     *,
     inflow_ledger_id: str | None = None,
     outflow_ledger_id: str | None = None,
@@ -90,15 +88,14 @@ def uncategorized_queue(
 
     Parameters
     ----------
-    line_entries : DataFrame or LocalBooks
-        :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, with
-        ``opposing_ledger_ids``, or local books. Where it also holds the lines of the uncategorized ledgers, the
-        uncategorized part of a split is exact.
-    ledgers : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
+    books : Books
+        The books. Where the lines of the uncategorized ledgers were loaded too, the uncategorized part of a split is
+        exact.
+    period : period-like, optional
+        Days of the transactions; by default the period of the books.
     inflow_ledger_id, outflow_ledger_id : str, optional
         The uncategorized ledger of that direction, by id, unique name or path; by default it is detected among the
-        required ledgers. An id that is not in `ledgers` is noted.
+        required ledgers. An id that is not one of a ledger of the books is noted.
 
     Returns
     -------
@@ -112,26 +109,24 @@ def uncategorized_queue(
     Raises
     ------
     InputError
-        An argument is not a DataFrame, or a given name is that of several ledgers.
+        An argument is of another type, or a given name is that of several ledgers.
     FrameError
         ``opposing_ledger_ids`` was not loaded, another column is missing, a line occurs more than once, or the ledger
-        of a transaction is not in `ledgers`.
+        of a transaction is not among those of the books.
     """
-    lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-    LineEntries.require_frame(lines)
-    if "opposing_ledger_ids" not in lines:
-        raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
-    require_lines(lines, _NEEDED)
+    books = to_books(books)
+    chart, days = books.ledgers, books.days_of(period)
     chart = Ledgers.checked(chart)
     names = LedgerNames.from_frame(chart)
-    exact = exact_frame(lines, ["signed_amount"])
-    lines = _with_local_dates(exact.frame)
+    exact = _exact_lines(books)
+    lines = exact.frame
     uncategorized = uncategorized_ledgers(
         chart,
         inflow_ledger_id=names.find(inflow_ledger_id) if inflow_ledger_id in names else inflow_ledger_id,
         outflow_ledger_id=names.find(outflow_ledger_id) if outflow_ledger_id in names else outflow_ledger_id,
     )
-    transactions = _cash_transactions(lines, chart)
+    is_shown = lines["local_date"].dt.date.between(days.start_date, days.end_date)
+    transactions = _cash_transactions(lines[is_shown], chart)
     opposed = _with_opposing(transactions)
     matching = opposed[opposed["category_ledger_id"].isin(uncategorized)].drop_duplicates(KEY).reset_index(drop=True)
     order = ["transaction_amount", "datetime", *KEY]
@@ -139,8 +134,26 @@ def uncategorized_queue(
         order, ascending=[False, True, True, True], key=by_size, ignore_index=True
     )
     queue = Queue.from_exact(with_groups(rows), exact.scale)
-    attach_notes(queue, (*exact.notes, *_notes(queue, transactions, names, uncategorized)), lines)
+    attach_notes(
+        queue, (*books.own_notes, *exact.notes, *_notes(queue, transactions, names, uncategorized)), books.source.frame
+    )
     return queue
+
+
+def _exact_lines(books: Books) -> ExactFrame:
+    """Lines of the books with exact amounts and ``local_date``; a missing column, and a line twice, are refused."""
+    lines = books.lines
+    LineEntries.require_frame(lines)
+    if "opposing_ledger_ids" not in lines:
+        raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
+    require_columns(lines.columns, _NEEDED, "line_entries")
+    ids = lines["id"]
+    repeated = ids[ids.duplicated()].drop_duplicates()
+    if len(repeated):
+        raise FrameError(repeated_message(repeated.tolist()))
+    exact = exact_frame(lines, ["signed_amount"], scale=books.scale)
+    days = local_midnights(exact.frame["datetime"], books.time_zone)
+    return exact._replace(frame=exact.frame.assign(local_date=days))
 
 
 def exact_queue(queue: pd.DataFrame) -> ExactFrame:
@@ -156,10 +169,9 @@ def exact_queue(queue: pd.DataFrame) -> ExactFrame:
     return exact
 
 
-def categorized_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
+def categorized_transactions(books: Books, ledgers: pd.DataFrame) -> pd.DataFrame:
     """Transactions that have one category already, with the columns of the queue; amounts are Arrow decimals."""
-    require_lines(line_entries, _NEEDED)
-    lines = _with_local_dates(exact_frame(line_entries, ["signed_amount"]).frame)
+    lines = _exact_lines(books).frame
     opposed = _with_opposing(_cash_transactions(lines, ledgers))
     matching = opposed[~opposed.index.duplicated(keep=False)]
     no_category = uncategorized_ledgers(ledgers) | set(ledgers.loc[ledgers["report_cash_flow"], "id"])
@@ -184,16 +196,6 @@ def _with_opposing(transactions: pd.DataFrame) -> pd.DataFrame:
     return transactions.join(split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id"), how="inner")
 
 
-def _with_local_dates(line_entries: pd.DataFrame) -> pd.DataFrame:
-    """Line entries with their local dates, where the zone of the load is known."""
-    if "local_date" in line_entries:
-        return line_entries.assign(local_date=convert(line_entries["local_date"], LOCAL_DATE))
-    load = read_load_metadata(line_entries)
-    if load is None:
-        return line_entries
-    return line_entries.assign(local_date=local_midnights(line_entries["datetime"], load["time_zone"]))
-
-
 def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.DataFrame:
     amount, side = matching["signed_amount"], matching["debit_credit"]
     parts = _uncategorized_parts(matching, line_entries)
@@ -208,7 +210,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
             "line_entry_id": matching["id"],
             "journal_entry_id": matching["journal_entry_id"],
             "datetime": matching["datetime"],
-            **({"local_date": matching["local_date"]} if "local_date" in matching else {}),
+            "local_date": matching["local_date"],
             "uncategorized_amount": parts.fillna(amount),
             "uncategorized_is_certain": parts.notna(),
             "transaction_amount": amount,

@@ -25,8 +25,10 @@ from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.progress import is_interactive_kernel
 from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.recategorization.queue import uncategorized_queue
 from accounting_analytics.recategorization.review_record import ReviewRecord
 from accounting_analytics.recategorization.suggestions import suggest
+from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, text_of
 from accounting_analytics.reports.figures.figure_table import (
     EntriesData,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.recategorization.changes import Change
-    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.reports.books.value import Books
 
 _OPEN, _SKIPPED = -1, -2  # in place of the number of a category
 _AMOUNT = "amount"
@@ -305,26 +307,23 @@ def _display(content: dict[str, Any], **options: Any) -> Any:  # noqa: ANN401 (a
 
 
 def review(
-    queue: pd.DataFrame,
-    ledgers: pd.DataFrame,
+    books: Books,
+    queue: pd.DataFrame | None = None,
     *,
     proposals: pd.DataFrame | None = None,
-    history: pd.DataFrame | AnyBooks | None = None,
     rules_file: str | Path = "rules.toml",
 ) -> Review:
     """Review the queue in a grid: accept, change and skip what is proposed, and plan what was decided.
 
     Parameters
     ----------
-    queue : DataFrame
-        :class:`~accounting_analytics.schemas.Queue`.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`; the categories to choose from.
+    books : Books
+        The books, whose ledgers are the categories to choose from.
+    queue : DataFrame, optional
+        :class:`~accounting_analytics.schemas.Queue`; by default that of the period of the books.
     proposals : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Proposals` of :func:`propose` or :func:`suggest`. They are shown, and
-        decide nothing until they are accepted.
-    history : DataFrame or LocalBooks, optional
-        Line entries from which :func:`suggest` proposes what `proposals` do not.
+        :class:`~accounting_analytics.schemas.Proposals` of :func:`propose` or :func:`suggest`; by default what
+        :func:`suggest` returns. They are shown, and decide nothing until they are accepted.
     rules_file : path, optional
         File that "Make a rule" appends to; it is created where it is missing.
 
@@ -336,7 +335,7 @@ def review(
     Raises
     ------
     InputError
-        An argument is of another type, or a proposed category is not in `ledgers`, or cannot be a category.
+        An argument is of another type, or a proposed category is not a ledger of the books, or cannot be a category.
     FrameError
         `queue` is not a valid queue, or has a transaction more than once.
 
@@ -344,11 +343,13 @@ def review(
     --------
     ::
 
-        review = aa.review(queue, ledgers, proposals=proposals)
+        review = aa.review(books, queue, proposals=proposals)
         review  # the grid: tick groups, type a category, press Enter
         plan = review.plan(instance_id=client.instance_id)
     """
-    suggested = None if history is None else suggest(queue, history, ledgers)
+    books = to_books(books)
+    queue = uncategorized_queue(books) if queue is None else queue
+    suggested = suggest(queue, books) if proposals is None else None
     given = [one for one in (proposals, suggested) if one is not None]
-    remarks = () if suggested is None else notes(suggested)
-    return Review(queue, ledgers, given, to_path(rules_file, "rules_file"), remarks)
+    remarks = () if suggested is None or queue.empty else notes(suggested)
+    return Review(queue, books.ledgers, given, to_path(rules_file, "rules_file"), remarks)

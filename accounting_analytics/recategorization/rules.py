@@ -65,8 +65,8 @@ from accounting_analytics.core.schemas import RuleReports
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import NO_DESCRIPTION, categorized_transactions
 from accounting_analytics.reports.books.category_ledgers import find_named
-from accounting_analytics.reports.books.lines_or_books import lines_of
 from accounting_analytics.reports.books.merchants import merchants
+from accounting_analytics.reports.books.value import to_books
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.books.category_ledgers import Categories
-    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.reports.books.value import Books
 
 _RULE_HEADER = re.compile(r"\s*\[\[\s*rule\s*\]\]")
 _DIRECTIONS = ("inflow", "outflow")
@@ -337,9 +337,7 @@ _PARSERS: dict[str, Callable[[object], Any]] = {
 """What parses the value of each key."""
 
 
-def report_rules(
-    queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, line_entries: pd.DataFrame | AnyBooks | None = None
-) -> pd.DataFrame:
+def report_rules(queue: pd.DataFrame, rules: Rules, books: Books) -> pd.DataFrame:
     """Report what each rule decides, what contradicts it, and which rules decide nothing.
 
     Parameters
@@ -348,11 +346,9 @@ def report_rules(
         :class:`~accounting_analytics.schemas.Queue`.
     rules : Rules
         The rules; the first that matches decides.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`; categories and accounts are looked up here.
-    line_entries : DataFrame or LocalBooks, optional
-        :class:`~accounting_analytics.schemas.LineEntries`, as for :func:`uncategorized_queue`. The transactions in it
-        that have one category already are compared with the rules.
+    books : Books
+        The books, in whose ledgers categories and accounts are looked up; their transactions that have one category
+        already are compared with the rules.
 
     Returns
     -------
@@ -368,10 +364,11 @@ def report_rules(
     RulesError
         The account of a rule is unknown, ambiguous or does not report cash flow.
     """
-    asked, lines = OpenQueue(queue, ledgers), lines_of(line_entries)
+    books = to_books(books)
+    asked, lines = OpenQueue(queue, books.ledgers), books.lines
     require_type(rules, Rules, "rules", "load_rules(path) reads them")
     exact, chart = asked.exact, asked.chart
-    known = asked.rows[:0] if lines is None else categorized_transactions(lines, asked.ledgers)
+    known = categorized_transactions(books, asked.ledgers)
     compared = [(rows, rules.match(rows, chart)) for rows in (asked.rows, known)]
     rows = [_report(rule, compared, chart) for rule in rules]
     columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}

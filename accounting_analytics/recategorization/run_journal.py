@@ -42,7 +42,6 @@ from accounting_analytics.recategorization.changes import (
 )
 from accounting_analytics.recategorization.outcomes import IN_BOOKS, Response
 from accounting_analytics.recategorization.plan import Plan
-from accounting_analytics.reports.books.lines_or_books import refuse_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -277,7 +276,6 @@ def undo_plan(
         The journal cannot be read, was edited, has no end line and `incomplete` is False, is of another instance, lacks
         what undoing needs, or a run uses it; or it has no change of one of the `groups`.
     """
-    refuse_books(client, "local books cannot change the service: connect to it")
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
     missing = "pass the journal of the run that is to be undone"

@@ -14,22 +14,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
-from accounting_analytics.core.errors import FrameError, InputError
+from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import (
     NO_DESCRIPTION,
     categorized_transactions,
-    local_days,
 )
-from accounting_analytics.reports.books.lines_or_books import lines_of
+from accounting_analytics.reports.books.value import to_books
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.reports.books.value import Books
+
 
 PRECISION = 0.98
 SUGGESTED = "suggested from history"
@@ -47,8 +46,7 @@ _PAYEE = ["merchant", "direction"]
 
 def suggest(
     queue: pd.DataFrame,
-    history: pd.DataFrame | AnyBooks,
-    ledgers: pd.DataFrame,
+    books: Books,
     *,
     precision: float = PRECISION,
     unchecked: Iterable[str] = (),
@@ -65,12 +63,9 @@ def suggest(
     ----------
     queue : DataFrame
         :class:`~accounting_analytics.schemas.Queue`.
-    history : DataFrame or LocalBooks
-        :class:`~accounting_analytics.schemas.LineEntries` of the ledgers that report cash flow, as for
-        :func:`uncategorized_queue`, or local books; two years are enough. Transactions that are in the queue, are split
-        or are transfers between two accounts are not part of the history.
-    ledgers : DataFrame
-        :class:`~accounting_analytics.schemas.Ledgers`.
+    books : Books
+        The books, all of whose lines are the history; two years are enough. Transactions that are in the queue, are
+        split or are transfers between two accounts are not part of it.
     precision : float, default 0.98
         Share of the suggestions that must be right, at least 0.5 and less than 1.
     unchecked : iterable of str, optional
@@ -96,13 +91,14 @@ def suggest(
     --------
     ::
 
-        suggestions = suggest(queue, history, ledgers, precision=0.98)
-        proposals = propose(queue, rules, ledgers, suggestions=suggestions)
+        suggestions = suggest(queue, books, precision=0.98)
+        proposals = propose(queue, rules, books, suggestions=suggestions)
     """
     check_precision(precision)
-    open_queue, lines = OpenQueue(queue, ledgers), lines_of(history)
+    books = to_books(books)
+    open_queue, lines = OpenQueue(queue, books.ledgers), books.lines
     rows, chart = open_queue.rows, open_queue.chart
-    past = _read_past(lines, open_queue.ledgers, without={*rows["transaction_id"], *unchecked})
+    past = _read_past(books, open_queue.ledgers, without={*rows["transaction_id"], *unchecked})
     tried = _tried(past)
     threshold = _choose_threshold(tried[tried["month"] > tried["month"].max() - MONTHS], precision)
     asked = rows[rows["kind"] == "merchant"].assign(month=_AFTER_ALL)
@@ -132,14 +128,12 @@ def check_precision(precision: float) -> None:
         raise InputError(f"precision is {precision!r}, not a share from 0.5 up to, but not including, 1, such as 0.98")
 
 
-def _read_past(lines: Any, ledgers: pd.DataFrame, *, without: Iterable[str] = ()) -> pd.DataFrame:  # noqa: ANN401 (any frame)
+def _read_past(books: Books, ledgers: pd.DataFrame, *, without: Iterable[str] = ()) -> pd.DataFrame:
     """Read the transactions that have one category, which is among the ledgers, in the order of their days."""
-    require_type(lines, pd.DataFrame, "history", "load_line_entries(client, ...) returns line entries")
-    if "opposing_ledger_ids" not in lines:
-        raise FrameError("history has no opposing_ledger_ids; load it with expand=('opposing_ledger_ids', ...)")
-    rows = categorized_transactions(lines, ledgers)
+    rows = categorized_transactions(books, ledgers)
     is_known = rows["category_ledger_id"].isin(ledgers["id"]) & ~rows["transaction_id"].isin(set(without))
-    past, days = rows[is_known], local_days(rows[is_known])
+    past = rows[is_known]
+    days = past["local_date"]
     past = past.assign(day=days, month=days.dt.to_period("M").dt.to_timestamp())
     return past.sort_values(["day", "transaction_id"], ignore_index=True)
 

@@ -31,6 +31,7 @@ from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import LOCALTIME, UTC, Period, local_date, time_zone_names, zone
 from accounting_analytics.reconciliation.differences import compare_figures
 from accounting_analytics.reconciliation.line_comparison import compare_lines
+from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
@@ -181,19 +182,17 @@ class _ReportLines:
         flags = pa.array([one in reading.cash for one in self.names])
         balances = self.reported.exact().starting_balances
         supplied = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
+        starting = {one: amount for one, amount in supplied if one in reading.cash}
         try:
-            assumed = recompute_cash_flow(
+            books = Books(
                 lines.filter(pa.array(reading.counted)),
                 self.ledgers.drop_columns("report_cash_flow").append_column("report_cash_flow", flags),
-                period.start_date,
-                period.end_date,
+                period,
                 time_zone=period.time_zone,
-                starting_balances={one: amount for one, amount in supplied if one in reading.cash}
-                if self.recomputed.anchored
-                else None,
+                opening=(period.start_date, starting) if self.recomputed.anchored else None,
                 scale=self.recomputed.scale,
-                allow_partial=True,
             )
+            assumed = recompute_cash_flow(books, allow_partial=True)
         except (BooksDoNotTieError, FrameError, HierarchyError):
             return False
         if reading.when is not self.as_given.when:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import textwrap
-from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -16,20 +15,20 @@ import pandas as pd
 from accounting_analytics.core.column_conversion import exact_frame, split_lists, total
 from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.exact_sums import null_message
-from accounting_analytics.core.load_metadata import DayRange, books_notes, loaded_period, parse_days, read_load_metadata
+from accounting_analytics.core.load_metadata import DayRange, books_notes, parse_days
 from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, join_ids
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries, Problems
-from accounting_analytics.reports.books.extent import changed_row_count, reasons_of_frame
-from accounting_analytics.reports.books.lines_or_books import lines_of
-from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport, require_report
+from accounting_analytics.reports.books.value import to_books
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
-    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.reports.books.extent import Extent
+    from accounting_analytics.reports.books.value import Books
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
     Checked = tuple["Check", list["LoadProblem"]]
 
@@ -223,78 +222,60 @@ def _checked(what: str, count: int, problems: Iterable[LoadProblem] = (), note: 
     return Check(what, count, len(found), note), found
 
 
-def check_completeness(
-    line_entries: pd.DataFrame | AnyBooks, *, report: CashFlowReport | Iterable[CashFlowReport] | None = None
-) -> Certificate:
+def check_completeness(books: Books) -> Certificate:
     """Check that no line is missing: entries balance and name their lines, windows cover all days, reports agree.
 
     Parameters
     ----------
-    line_entries : DataFrame or LocalBooks
-        :class:`~accounting_analytics.schemas.LineEntries` of **all** ledgers of a period, or local books. A frame that
-        does not state its load (``attrs["load"]``) is never complete: whether days are missing cannot be checked.
-    report : CashFlowReport or several, optional
-        Reports of days within the load, as loaded from the service: each of their lines must be in the load with its
-        amount, and each report must start with the balances that the one before it ended with.
+    books : Books
+        The books with the lines of **all** ledgers. Lines that do not state their load are never complete: whether days
+        are missing cannot be checked. Each line of the reports that the books have must be there with its amount, and
+        each report must start with the balances that the one before it ended with.
 
     Raises
     ------
     FrameError
-        The frame is not LineEntries, or a value that is checked is null.
+        A value that is checked is null.
     InputError
-        `report` is not a report, or something else than reports is among several.
+        The lines are a person's choice, or in another engine than pandas.
     """
-    reports = _as_list(report)
-    lines: pd.DataFrame = lines_of(line_entries)
+    books = to_books(books)
+    books.require_loaded("a certificate")
+    lines, extent, reports = books.lines, books.extent, list(books.reports)
     LineEntries.require_frame(lines)
     for name in _NEEDED:
         if name not in lines:
             raise FrameError(f"{LineEntries.__name__}: column is missing: {name}")
         if lines[name].isna().any():  # checks by group would leave such lines out
             raise FrameError(null_message(LineEntries.__name__, name))
-    metadata = read_load_metadata(lines) or {}
-    of_frame = _check_frame(lines, metadata)
-    exact = exact_frame(lines, ["signed_amount"])
-    lines = exact.frame
+    lines = exact_frame(lines, ["signed_amount"], scale=books.scale).frame
     results = [
         _check_repeats(lines),
         _check_balance(lines),
         _check_named_lines(lines),
-        _check_windows(metadata),
-        of_frame,
+        _check_windows(extent),
         _check_report_lines(lines, reports),
         _check_report_balances(reports),
-        _check_one_moment(metadata),
+        _check_one_moment(extent),
         _checked("the loaded ledgers are all ledgers of the books", 0, note="the service has no list of them"),
     ]
     signed = lines["signed_amount"]
     return Certificate(
         lines=len(lines),
         entries=lines["journal_entry_id"].nunique(),
-        ledgers=len(metadata.get("ledgers", ())) or lines["ledger_id"].nunique(),
+        ledgers=len(extent.windows or ()) or lines["ledger_id"].nunique(),
         debits=total(signed[signed > 0]),
         credits=-total(signed[signed < 0]),
         found=tuple(problem for _, problems in results for problem in problems),
         named_lines_checked="journal_entry_line_entry_ids" in lines,
         checks=tuple(check for check, _ in results),
-        consistency=metadata.get("consistency", ""),
-        of_one_moment=metadata.get("of_one_moment", ""),
-        not_checked="" if metadata else _NO_METADATA,
-        not_balanced=_describe_opposing_ledgers(lines, metadata),
-        notes=books_notes(lines),
-        scale=exact.scale,
+        consistency=extent.consistency,
+        of_one_moment=extent.moment,
+        not_checked="" if extent.is_stated else _NO_METADATA,
+        not_balanced=_describe_opposing_ledgers(lines, extent),
+        notes=books_notes(books.source.frame),
+        scale=books.scale,
     )
-
-
-def _as_list(report: CashFlowReport | Iterable[CashFlowReport] | None) -> list[CashFlowReport]:
-    """One report, several or none as a list; anything else is refused, such as a frame, which iterates over names."""
-    if report is None:
-        return []
-    several = isinstance(report, Iterable) and not isinstance(report, pd.DataFrame)
-    reports = list(report) if several else [report]  # type: ignore[arg-type]
-    for one in reports:
-        require_report(one, "report")
-    return reports  # type: ignore[return-value]
 
 
 def _check_repeats(line_entries: pd.DataFrame) -> Checked:
@@ -315,10 +296,10 @@ def _check_balance(line_entries: pd.DataFrame) -> Checked:
     return _checked("debits equal credits in every entry", len(sums), problems)
 
 
-def _describe_opposing_ledgers(line_entries: pd.DataFrame, metadata: Mapping[str, Any]) -> str:
+def _describe_opposing_ledgers(line_entries: pd.DataFrame, extent: Extent) -> str:
     """Describe the ledgers opposite the loaded ones that were not loaded; empty where there are none."""
     if "opposing_ledger_ids" in line_entries:
-        loaded = set(metadata.get("ledgers", line_entries["ledger_id"]))
+        loaded = set(line_entries["ledger_id"] if extent.windows is None else extent.windows)
         absent = set(split_lists(line_entries["opposing_ledger_ids"].drop_duplicates())) - loaded
         were = count_of(len(loaded), "ledger was", "ledgers were")
         return (
@@ -347,41 +328,31 @@ def _check_named_lines(line_entries: pd.DataFrame) -> Checked:
     return _checked(what, len(ids), problems)
 
 
-def _check_windows(metadata: Mapping[str, Any]) -> Checked:
+def _check_windows(extent: Extent) -> Checked:
     """Ledgers whose windows do not cover every day of the period once."""
     what = "the windows cover every day of every ledger"
-    if not metadata:
+    if extent.windows is None:
         return _checked(what, 0, note=_NO_METADATA)
     problems = (
         LoadProblem("days were not read", where=f"ledger {ledger_id}: {days}")
-        for ledger_id, text in metadata["ledgers"].items()
-        if (days := _uncovered_days(parse_days(text), loaded_period(metadata)))
+        for ledger_id, text in extent.windows.items()
+        if (days := _uncovered_days(parse_days(text), extent.days))
     )
-    return _checked(what, len(metadata["ledgers"]), problems)
+    return _checked(what, len(extent.windows), problems)
 
 
-def _check_frame(line_entries: pd.DataFrame, metadata: Mapping[str, Any]) -> Checked:
-    """Compare the lines with what the load states of them: filtering and editing a frame keep its metadata."""
-    what = "the frame has just the lines that were loaded"
-    if not metadata:
-        return _checked(what, 0, note=_NO_METADATA)
-    where = f"{len(line_entries):,} lines in the frame, {metadata['lines']:,} loaded"
-    of_rows = [LoadProblem("rows were added or removed after the load", where=where)]
-    changed = [LoadProblem(one) for one in reasons_of_frame(line_entries)]
-    return _checked(what, metadata["lines"], of_rows if changed_row_count(line_entries) else changed)
-
-
-def _check_one_moment(metadata: Mapping[str, Any]) -> Checked:
+def _check_one_moment(extent: Extent) -> Checked:
     """State the days that the load read twice, without a change; a change would have been an error of the load."""
-    if not metadata:
+    if not extent.is_stated:
         return _checked(_ONE_MOMENT, 0, note=_NO_METADATA)
-    first, _, last = metadata.get("of_one_moment", "").partition("/")
+    first, _, last = extent.moment.partition("/")
     if not first:
         return _checked(_ONE_MOMENT, 0, note="the load does not state it")
     if not last:
-        note = _NOT_ONE_MOMENT.get(metadata["consistency"], "no day was read again")
+        note = _NOT_ONE_MOMENT.get(extent.consistency, "no day was read again")
         return _checked(_ONE_MOMENT, 0, note=note)
-    days, loaded = Period(first, last, metadata["time_zone"]), loaded_period(metadata)
+    loaded = extent.days
+    days = Period(first, last, loaded.time_zone)
     note = f"the other {loaded.days - days.days:,} days of {loaded}" if days.days < loaded.days else ""
     return _checked(_ONE_MOMENT, days.days, note=note)
 

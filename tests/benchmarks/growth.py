@@ -103,7 +103,7 @@ def run_syncs(lines: int) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for step, took in local_books.measured_steps(folder, lines, 36):
-            stored = aa.LocalBooks.open(folder / "books").scan("duckdb").frame
+            stored = aa.load_books(aa.LocalBooks.open(folder / "books"), engine="duckdb").lines
             yield {
                 "program": step,
                 "seconds": took["seconds"],

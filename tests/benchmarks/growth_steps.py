@@ -31,7 +31,6 @@ from recompute import COLUMNS, ZONE, naive
 from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
-from accounting_analytics.core.load_metadata import StatedFrame
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.local_books.queries import scan_files
 
@@ -89,24 +88,28 @@ def digest_of_months(cents: dict[tuple[str, str], int]) -> str:
     return digest([f"{ledger} {month} {amount}" for (ledger, month), amount in sorted(cents.items()) if amount])
 
 
-def read_lines(engine: str, folder: Path, session: Any) -> Any:
-    """Read the line entries with an engine, as a load of all of them."""
+def read_scanned(engine: str, folder: Path, session: Any) -> aa.Books:
+    """Return books whose lines an engine reads, as a load of all of them."""
     path = folder / "lines.parquet"
-    parquet = pq.ParquetFile(path)
+    parquet, days = pq.ParquetFile(path), "2019-12-31/2024-12-31"
     load = {
         "start_date": "2019-12-31", "end_date": "2024-12-31", "books_start": "2019-12-31", "time_zone": ZONE,
         "scale": 2, "filters": {}, "complete": True, "missing": {}, "lines": parquet.metadata.num_rows,
+        "ledgers": {f"led_{number}": days for number in range(len(TYPES))},
     }  # fmt: skip
     if engine == "pandas":
         frame = pd.read_parquet(path, columns=COLUMNS).astype({"signed_amount": "float64"})
         frame.attrs["load"] = load
-        return frame
-    return StatedFrame(scan_files(engine, [path], parquet.schema_arrow, session), {"load": load, "notes": ()})
+        return aa.Books(frame, read_ledgers(folder), YEAR)
+    if session is not None:
+        assert session is type(session).getActiveSession()
+    frame = scan_files(engine, [path], parquet.schema_arrow)
+    return aa.Books.of_engine(frame, read_ledgers(folder), aa.Period(*YEAR, ZONE), load, ())
 
 
 def report(engine: str, folder: Path, session: Any, *, lines: bool) -> Callable[[], dict[str, str]]:
     """Recompute the cash flow report of the year."""
-    made = aa.recompute_cash_flow(read_lines(engine, folder, session), read_ledgers(folder), *YEAR, lines=lines)
+    made = aa.recompute_cash_flow(read_scanned(engine, folder, session), lines=lines)
 
     def figures() -> dict[str, str]:
         exact = made.exact()
@@ -125,8 +128,8 @@ def naive_report(folder: Path) -> Callable[[], dict[str, str]]:
 
 def statements(engine: str, folder: Path, session: Any) -> Callable[[], dict[str, str]]:
     """Make the four statements of the year, by month."""
-    lines, ledgers = read_lines(engine, folder, session), read_ledgers(folder)
-    made: dict[str, aa.Statement] = {make.__name__: make(lines, ledgers, *YEAR) for make in STATEMENTS}
+    books = read_scanned(engine, folder, session)
+    made: dict[str, aa.Statement] = {make.__name__: make(books) for make in STATEMENTS}
     tidy = {name: one.tidy() for name, one in made.items()}
 
     def figures() -> dict[str, str]:
@@ -229,10 +232,10 @@ def export_lines(program: str, folder: Path) -> dict[str, Any]:
         shutil.rmtree(folder / "out", ignore_errors=True)
         stored = f"{folder}/out/**/fact_line_entry*.parquet"
         # a report of the service, or there is nothing to compare
-        report = replace(aa.recompute_cash_flow(lines, ledgers, *YEARS, time_zone=ZONE), origin="loaded")
+        report = replace(aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone=ZONE), YEARS), origin="loaded")
         before, began = count_peak_from_now(), time.perf_counter()
-        books = {"line_entries": lines, "ledgers": ledgers, "report": report}
-        manifest = aa.export(folder / "out", **books)
+        books = aa.Books(lines, ledgers, YEARS, time_zone=ZONE, reports=[report])
+        manifest = aa.export(books, folder / "out")
         seconds = time.perf_counter() - began
         assert manifest.verdict == "Reported and recomputed cash flow agree to the last digit."
         stored_bytes = sum((manifest.folder / file.name).stat().st_size for file in manifest.files)

@@ -22,38 +22,28 @@ LAST = COMPANIES.LAST + COMPANIES.DAY
 
 
 def company(name, seed=None):
-    """Return line entries and ledgers of a company."""
-    books = FRAMES(COMPANIES.payments(name, seed), LAST)
-    return books.line_entries, books.ledgers
+    """Return the books of a company."""
+    made = FRAMES(COMPANIES.payments(name, seed), LAST)
+    return aa.Books(made.line_entries, made.ledgers, time_zone="UTC")
 
 
-def loaded(client, first_day, last_day, time_zone):
-    """Load line entries and ledgers of a client."""
-    ledgers = aa.discover_ledgers(client, first_day, last_day, time_zone=time_zone)
-    return aa.load_line_entries(client, ledgers["id"], first_day, last_day, time_zone=time_zone), ledgers
-
-
-def books(seeds):
-    """Yield the name, line entries and ledgers of each of the books."""
+def named_books(seeds):
+    """Yield the name of each of the books, and these."""
     for name in COMPANIES.COMPANIES:
         for seed in seeds or [None]:
-            yield f"{name} {seed or ''}".strip(), *company(name, seed)
+            yield f"{name} {seed or ''}".strip(), company(name, seed)
     if not seeds:
         with aa.demo() as demo:
-            yield "demo", *loaded(demo.client, demo.start_date, demo.end_date, demo.time_zone)
+            yield "demo", aa.load_books(demo.client, (demo.start_date, demo.end_date), reports=())
         with tempfile.TemporaryDirectory() as folder, SUGGESTIONS.bean_service(Path(folder)) as client:
-            yield "bean-example", *loaded(client, *SUGGESTIONS.BEAN_DAYS, "UTC")
+            yield "bean-example", aa.load_books(client, SUGGESTIONS.BEAN_DAYS, reports=(), time_zone="UTC")
 
 
-def zone_of(lines):
-    """Return the zone of lines that were not loaded; a load states its own."""
-    return None if "load" in lines.attrs else "UTC"
-
-
-def recurring_part(lines, ledgers):
+def recurring_part(books):
     """Return which part of the money that moved on cash ledgers is of payments with a rhythm."""
+    lines, ledgers = books.lines, books.ledgers
     cash = lines[lines["ledger_id"].isin(ledgers.loc[ledgers["report_cash_flow"], "id"])]
-    result = aa.recurring_payments(lines, ledgers, time_zone=zone_of(lines))
+    result = aa.recurring_payments(books)
     recurring = sum(result[one.key].entries["figure_amount"].abs().sum() for one in result.payments)
     return recurring / cash["signed_amount"].abs().sum()
 
@@ -65,8 +55,8 @@ def main():
     covered = ranges = weeks = 0
     heads = ("past weeks", "week", "balance", "no change", "in range", "recurs")
     print(f"{'books':16}{''.join(f'{one:>11}' for one in heads)}  measured by")
-    for name, lines, ledgers in books(parser.parse_args().seeds):
-        result = aa.outlook(lines, ledgers, time_zone=zone_of(lines))
+    for name, books in named_books(parser.parse_args().seeds):
+        result = aa.outlook(books)
         score = result.score
         covered, ranges, weeks = covered + score.covered, ranges + score.ranges, weeks + 13 * score.origins
         parts = [
@@ -74,7 +64,7 @@ def main():
             score.balance["outlook"] / score.balance["average"],
             score.weekly["no change"] / score.weekly["average"],
             score.covered / score.ranges,
-            recurring_part(lines, ledgers),
+            recurring_part(books),
         ]
         print(f"{name:16}{score.origins:11}{''.join(f'{one:11.3f}' for one in parts)}  {result.method}")
     print(f"of {weeks:,} weeks and {ranges:,} balances {covered / ranges:.3f} in range")

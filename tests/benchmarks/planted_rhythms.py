@@ -118,7 +118,9 @@ def score(seed):
     """Compare what is claimed with what was planted."""
     payments, planted = plant(seed)
     books = FRAMES["frames"](payments, dt.date.max)
-    claims = {one.payee: one for one in aa.recurring_payments(*books[:2], LAST, time_zone="UTC").payments}
+    claims = {
+        one.payee: one for one in aa.recurring_payments(aa.Books(*books[:2], time_zone="UTC"), as_of=LAST).payments
+    }
     right = {name for name, one in claims.items() if name in planted and one.rhythm == planted[name].rhythm}
     possible = {name for name, one in planted.items() if one.count >= LEAST and not one.is_over}
     going_on = [claims[name] for name in right & possible if claims[name].status != "stopped"]
@@ -139,9 +141,9 @@ def claims(seed):
     count, wrong = 0, []
     for first, last in ((dt.date(2026, 4, 1), dt.date(2026, 5, 31)), (dt.date(2026, 5, 1), LAST)):
         books = FRAMES["frames"]([one for one in payments if one.day <= last], dt.date.max)
-        statement = aa.cash_flow_statement(books.line_entries, books.ledgers, first, last, time_zone="UTC")
-        found = aa.bridge(*(statement.column(one.key) for one in statement.columns), largest=10_000)
         month = last.replace(day=1)
+        loaded = aa.Books(books.line_entries, books.ledgers, time_zone="UTC")
+        found = aa.bridge(loaded, (month, last), against=(first, month - dt.timedelta(days=1)), largest=10_000)
         for step in found.steps:
             days = [one.day for one in payments if one.payee == step.payee]
             if step.cause.name in {"new payee", "new customer"}:

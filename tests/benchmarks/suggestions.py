@@ -64,6 +64,7 @@ class KnownBooks(NamedTuple):
     name: str
     line_entries: pd.DataFrame
     ledgers: pd.DataFrame
+    time_zone: str
     truth: dict[str, str]
     payees: dict[str, str]
     rules: str
@@ -98,30 +99,31 @@ def of_payments(name, payments):
     """Return books of payments, all categorized."""
     books = FRAMES["frames"](payments, dt.date.max)
     payees = {f"txn_{number:06}": one.payee for number, one in enumerate(payments)}
-    return KnownBooks(name, books.line_entries, books.ledgers, books.truth, payees, RULES)
+    return KnownBooks(name, books.line_entries, books.ledgers, "UTC", books.truth, payees, RULES)
 
 
-def known(name, lines, ledgers, rules):
-    """Return books whose truth are their own categories, and whose payees are merchants."""
-    rows = categorized_transactions(lines, ledgers)
+def known(name, books, rules):
+    """Return loaded books whose truth are their own categories, and whose payees are merchants."""
+    rows, lines = categorized_transactions(books, books.ledgers), books.lines
+    lines.attrs.pop("load")  # some are left out and changed
     truth = dict(zip(rows["transaction_id"], rows["category_ledger_id"], strict=True))
     payees = dict(zip(rows["transaction_id"], merchants(rows["description"]), strict=True))
-    return KnownBooks(name, lines, ledgers, truth, payees, rules)
+    return KnownBooks(name, lines, books.ledgers, books.time_zone, truth, payees, rules)
 
 
 def load(client, first_day, last_day, zone):
-    """Load the ledgers of a client, and the lines of those that report cash flow."""
+    """Load the books of a client, with the lines of the ledgers that report cash flow."""
     ledgers = aa.discover_ledgers(client, first_day, last_day, time_zone=zone)
     cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
-    return aa.load_line_entries(client, cash, first_day, last_day, time_zone=zone), ledgers
+    return aa.Books(aa.load_line_entries(client, cash, first_day, last_day, time_zone=zone), ledgers)
 
 
 def demo():
     """Return the books of the demo company."""
     with aa.demo() as company:
-        lines, ledgers = load(company.client, company.start_date, company.end_date, company.time_zone)
+        books = load(company.client, company.start_date, company.end_date, company.time_zone)
     rules = (FOLDER.parents[1] / "data" / "rules.toml").read_text(encoding="utf-8")
-    return known("demo", lines, ledgers, rules)
+    return known("demo", books, rules)
 
 
 @contextmanager
@@ -144,7 +146,7 @@ def bean_service(folder):
 def bean_example(folder):
     """Return the books of a person."""
     with bean_service(folder) as client:
-        return known("bean-example", *load(client, *BEAN_DAYS, "UTC"), "")
+        return known("bean-example", load(client, *BEAN_DAYS, "UTC"), "")
 
 
 def folds(books, months, *, precision=PRECISION):
@@ -161,11 +163,11 @@ def local_months(lines):
 
 def fold(books, days, month, precision=PRECISION):
     """Make a month uncategorized, and compare what is suggested with the truth."""
-    lines, ledgers = as_of(books, days, month)
-    queue = uncategorized(lines, ledgers)
-    is_left = ~queue["transaction_id"].isin(by_rules(queue, books, ledgers))
+    history = as_of(books, days, month)
+    queue = uncategorized(history)
+    is_left = ~queue["transaction_id"].isin(by_rules(queue, books.rules, history))
     left = queue[is_left & queue["counterpart_ledger_id"].isna()]
-    suggestions = aa.suggest(left, lines, ledgers, precision=precision)
+    suggestions = aa.suggest(left, history, precision=precision)
     past = {books.payees.get(one) for one in books.line_entries["transaction_id"][days < month].dropna()}
     seen = left[[books.payees[one] in past for one in left["transaction_id"]]]
     covered = seen[seen["transaction_id"].isin(suggestions["transaction_id"])]
@@ -190,28 +192,29 @@ def of_month(books, days, month):
 
 
 def as_of(books, days, month):
-    """Return the lines up to a month, whose known transactions are uncategorized."""
+    """Return the books up to a month, whose known transactions are uncategorized."""
     lines = books.line_entries[days <= month]
     ids = of_month(books, days, month)
     other = lines["debit_credit"].map({"debit": UNCATEGORIZED["inflow"], "credit": UNCATEGORIZED["outflow"]})
     is_asked = lines["transaction_id"].isin(ids)
-    return lines.assign(opposing_ledger_ids=lines["opposing_ledger_ids"].where(~is_asked, other)), books.ledgers
+    lines = lines.assign(opposing_ledger_ids=lines["opposing_ledger_ids"].where(~is_asked, other))
+    return aa.Books(lines, books.ledgers, time_zone=books.time_zone)
 
 
-def uncategorized(lines, ledgers):
+def uncategorized(books):
     """Return the queue of the transactions that were made uncategorized."""
     given = {f"{direction}_ledger_id": one for direction, one in UNCATEGORIZED.items()}
-    return aa.uncategorized_queue(lines, ledgers, **given)
+    return aa.uncategorized_queue(books, **given)
 
 
-def by_rules(queue, books, ledgers):
-    """Return the ids of what the rules of the books match."""
-    if not books.rules or queue.empty:
+def by_rules(queue, rules, books):
+    """Return the ids of what the text of some rules matches."""
+    if not rules or queue.empty:
         return set()
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rules.toml"
-        file.write_text(books.rules, encoding="utf-8")
-        return set(aa.propose(queue, aa.load_rules(file), ledgers)["transaction_id"])
+        file.write_text(rules, encoding="utf-8")
+        return set(aa.propose(queue, aa.load_rules(file), books)["transaction_id"])
 
 
 def pooled(found):
@@ -281,8 +284,9 @@ def print_transfers(seeds):
     """Print how many of the likely transfers of a year, which are proposed apart, are transfers."""
     for seed in seeds:
         asked = FRAMES["frames"](NOISY["make_payments"](seed), NOISY["month_start"](NOISY["MONTHS"] - 12))
-        queue = aa.uncategorized_queue(asked.line_entries, asked.ledgers)
-        found = aa.propose(queue, None, asked.ledgers, transfers=True)
+        books = aa.Books(asked.line_entries, asked.ledgers, time_zone="UTC")
+        queue = aa.uncategorized_queue(books)
+        found = aa.propose(queue, None, books, transfers=True)
         wanted = found["updated_category_ledger_id"]
         right = int((found["transaction_id"].map(asked.truth) == wanted).sum())
         every = sum(asked.truth[one] == wanted.iloc[0] for one in queue["transaction_id"])
@@ -302,8 +306,8 @@ def print_changed_payees(seeds):
                 turned.setdefault((one.payee, one.amount > 0, one.category), number)
         late = {f"txn_{number:06}": one for number, one in enumerate(payments)}
         for month in sorted(days.unique())[-6:]:
-            lines, ledgers = as_of(books, days, month)
-            found = aa.suggest(uncategorized(lines, ledgers), lines, ledgers)
+            history = as_of(books, days, month)
+            found = aa.suggest(uncategorized(history), history)
             for row in found.itertuples():
                 one = late[row.transaction_id]
                 first = payments[turned.get((one.payee, one.amount > 0, one.category), 0)]
@@ -317,10 +321,11 @@ def print_seconds():
     """Print the seconds for books of 24,000 transactions, half of them in the queue, or a month."""
     payments = NOISY["make_payments"](1, rows_per_month=800)
     for month in (15, 29):
-        books = FRAMES["frames"](payments, NOISY["month_start"](month))
-        queue = aa.uncategorized_queue(books.line_entries, books.ledgers)
+        asked = FRAMES["frames"](payments, NOISY["month_start"](month))
+        books = aa.Books(asked.line_entries, asked.ledgers, time_zone="UTC")
+        queue = aa.uncategorized_queue(books)
         began = time.perf_counter()
-        found = aa.suggest(queue, books.line_entries, books.ledgers)
+        found = aa.suggest(queue, books)
         taken = time.perf_counter() - began
         print(f"{len(payments):,} transactions, {len(queue):,} asked: {len(found):,} suggestions in {taken:.2f} s")
 

@@ -51,10 +51,10 @@ def with_ledgers(ledgers, rows, *, is_required=False):
     return pd.concat([ledgers, more], ignore_index=True)
 
 
-def statement_of(entries, ledgers, days=DAYS, **options):
+def statement_of(entries, ledgers, days=DAYS, opening="2025-01-01", **options):
     """Return the cash flow statement of three months, or of some days."""
-    options = {"books_start": "2025-01-01", "time_zone": "UTC"} | options
-    return aa.cash_flow_statement(frame_of(entries), ledgers, *days, **options)
+    books = aa.Books(frame_of(entries), ledgers, time_zone="UTC", opening=opening)
+    return aa.cash_flow_statement(books, days, **options)
 
 
 @pytest.mark.parametrize("name", [*CHARTS, *REPORT_CHARTS])
@@ -66,7 +66,7 @@ def test_marks_are_figures_that_unfold(name, ledgers, entries):
     if name in CHARTS:
         picture = CHARTS[name](statement_of(entries, ledgers, days))
     else:
-        report = aa.recompute_cash_flow(frame_of(entries), ledgers, *days, time_zone="UTC", scale=2)
+        report = aa.recompute_cash_flow(aa.Books(frame_of(entries), ledgers, time_zone="UTC", scale=2), days)
         picture = REPORT_CHARTS[name](report)
     for key, text, size in marks_of(picture):
         figure = picture.mark(key)
@@ -96,7 +96,7 @@ def test_sums_of_marks_are_those_of_the_report(ledgers, entries):
     """What charts draw, and what they state not to draw, is the net cash flow of the report."""
     lines = frame_of(entries)
     statement = statement_of(entries, ledgers)
-    report = aa.recompute_cash_flow(lines, ledgers, *DAYS, time_zone="UTC").exact()
+    report = aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone="UTC"), DAYS).exact()
     received = [row for row in statement.tidy().groupby("ledger_id")["amount"] if round(sum(row[1]), 2) > 0]
     drawn = sum(amount_of(text) for _, text, _ in marks_of(charts.outflows_by_category(statement, largest=2)))
     not_drawn = sum((Decimal(str(one)) for _, amounts in received for one in amounts), Decimal(0))
@@ -150,15 +150,15 @@ def test_days_before_the_lines_have_no_balance(ledgers):
     """A period that begins before the books has gaps, not zeros; books that do not begin have a movement."""
     entries = [*paid("02-04", payee="OAK STREET", cents=-5_000)]
     lines = frame_of(entries)
-    options = {"time_zone": "UTC", "books_start": "2025-02-04"}
-    statement = aa.cash_flow_statement(lines, ledgers, "2025-01-20", "2025-02-10", **options)
+    books = aa.Books(lines, ledgers, time_zone="UTC", opening="2025-02-04")
+    statement = aa.cash_flow_statement(books, ("2025-01-20", "2025-02-10"))
     picture = charts.balances(statement)
     bank = picture.data[0]
     known = [(mark[1], mark[2]) for mark in bank.customdata if mark[2] != "not known"]
     assert known[0] == ("2025-02-04", "-50.00")
     assert picture.mark("bank|2025-01-31").exact() is None
     assert "without loaded lines" in picture.layout.title.subtitle.text
-    movement = aa.cash_flow_statement(lines, ledgers, "2025-02-04", "2025-02-10", time_zone="UTC")
+    movement = aa.cash_flow_statement(aa.Books(lines, ledgers, time_zone="UTC"), ("2025-02-04", "2025-02-10"))
     assert charts.balances(movement).layout.title.text == "Movement of cash since 2025-02-04"
 
 
@@ -166,7 +166,7 @@ def test_supplied_starting_balances_are_terms(ledgers):
     """A balance of supplied starting balances is these and the movement since."""
     entries = [*paid("02-04", payee="OAK STREET", cents=-5_000)]
     balances = {"bank": Decimal("100.00"), "card": Decimal("0.00")}
-    statement = statement_of(entries, ledgers, books_start=None, starting_balances=balances)
+    statement = statement_of(entries, ledgers, opening=("2025-01-01", balances))
     picture = charts.balances(statement)
     assert picture.mark("bank|2025-02-10").exact() == Decimal("50.00")
     assert ("50.00", Decimal("50.00")) in list(unfolded(picture.chart.table()))

@@ -211,14 +211,14 @@ SALES = [*paid("01-05", cents=20_000, ledger="sales"), *paid("03-05", cents=40_0
 LINES = frame_of([*SALES, *paid("01-09", "02-09", "03-09", cents=-10_000)])
 
 
-def income(**options):
+def income(currency=None):
     """Return the income statement of three months, of which the second has no revenues."""
-    return aa.income_statement(LINES, LEDGERS, *DAYS, time_zone="UTC", **options)
+    return aa.income_statement(aa.Books(LINES, LEDGERS, time_zone="UTC", currency=currency), DAYS)
 
 
 def test_the_trend_has_revenues_net_income_and_cash():
     """Each point is a figure of a statement, which a mark finds; cash is that of the other statement."""
-    cash = aa.cash_flow_statement(LINES, LEDGERS, *DAYS, time_zone="UTC", books_start="2025-01-01")
+    cash = aa.cash_flow_statement(aa.Books(LINES, LEDGERS, time_zone="UTC", opening="2025-01-01"), DAYS)
     figure = charts.trend(income(currency="EUR"), cash)
     assert [one.name for one in figure.data] == ["Operating revenues", "Net income", "Cash at the end"]
     assert [list(one.y) for one in figure.data] == [[200, 0, 400], [100, -100, 300], [100, 0, 300]]
@@ -234,7 +234,7 @@ def test_margins_are_in_percent_of_the_revenues():
     figure = charts.margins(statement)
     assert [list(one.y) for one in figure.data] == [[100, None, 100], [50, None, 75]]
     lost = frame_of([*SALES, *paid("01-09", cents=-50_000)])
-    below = charts.margins(aa.income_statement(lost, LEDGERS, *DAYS, time_zone="UTC"))
+    below = charts.margins(aa.income_statement(aa.Books(lost, LEDGERS, time_zone="UTC"), DAYS))
     assert below.layout.yaxis.range[0] < min(below.data[1].y[0], -100) < 0  # a loss is on the chart
     assert statement.text("net_margin", "2025-01") == "50.0%"
     assert statement.text("net_margin", "2025-02") == "not known"
@@ -244,13 +244,13 @@ def test_margins_are_in_percent_of_the_revenues():
 
 def test_other_statements_are_refused():
     """A balance sheet, statements of other days, cash without a beginning, and what is no bridge are refused."""
-    cash = {"time_zone": "UTC", "books_start": "2025-01-01"}
+    books = aa.Books(LINES, LEDGERS, time_zone="UTC", opening="2025-01-01")
     with pytest.raises(InputError, match="does not draw a balance sheet"):
-        charts.margins(aa.balance_sheet(LINES, LEDGERS, *DAYS, **cash))
+        charts.margins(aa.balance_sheet(books, DAYS))
     with pytest.raises(InputError, match="of other days"):
-        charts.trend(income(), aa.cash_flow_statement(LINES, LEDGERS, "2025-02-01", "2025-03-31", **cash))
-    with pytest.raises(InputError, match="pass books_start"):
-        charts.trend(income(), aa.cash_flow_statement(LINES, LEDGERS, *DAYS, time_zone="UTC"))
+        charts.trend(income(), aa.cash_flow_statement(books, ("2025-02-01", "2025-03-31")))
+    with pytest.raises(InputError, match="load the books since their first entry, or give their opening"):
+        charts.trend(income(), aa.cash_flow_statement(aa.Books(LINES, LEDGERS, time_zone="UTC"), DAYS))
     with pytest.raises(InputError, match="pass what income_statement"):
         charts.trend(pd.DataFrame())
     with pytest.raises(InputError, match="bridge must be a Bridge, as bridge\\(\\) returns it, not dict"):
@@ -262,7 +262,7 @@ def test_opening_balances_are_no_inflow():
     opening = {"id": "opening", "name": "Opening", "type": "equity", "sub_type": "equity", "debit_credit": "credit"}
     chart = pd.concat([LEDGERS, pd.DataFrame([LEDGERS.iloc[-1].to_dict() | opening | {"is_required": True}])])
     first = paid("01-01", cents=900_000, ledger="opening", payee="OPENING")
-    report = aa.recompute_cash_flow(frame_of([*first, *SALES]), chart, *DAYS, time_zone="UTC")
+    report = aa.recompute_cash_flow(aa.Books(frame_of([*first, *SALES]), chart, time_zone="UTC"), DAYS)
     figure = charts.inflow_outflow(report, by="month", ledgers=chart)
     assert list(figure.data[0].y) == [200, 0, 400]
     assert "without opening balances" in " ".join(figure.chart.remarks)
@@ -279,7 +279,7 @@ def test_opening_balances_of_another_ledger_are_not_stated_to_be_left_out():
     ]
     chart = pd.concat([LEDGERS, pd.DataFrame(rows)])
     first = paid("01-01", cents=900_000, ledger="equity:opening", payee="OPENING")
-    report = aa.recompute_cash_flow(frame_of([*first, *SALES]), chart, *DAYS, time_zone="UTC")
+    report = aa.recompute_cash_flow(aa.Books(frame_of([*first, *SALES]), chart, time_zone="UTC"), DAYS)
     figure = charts.inflow_outflow(report, by="month", ledgers=chart)
     assert list(figure.data[0].y) == [9200, 0, 400]
     assert "opening" not in " ".join(figure.chart.remarks)
@@ -293,8 +293,7 @@ def bridge_of_months(**options):
         *paid("03-05", payee="M ORTIZ", cents=-1),
         *paid("03-06", payee="BLUE BOTTLE", cents=500_000, ledger="sales"),
     ]
-    statement = aa.cash_flow_statement(frame_of(entries), LEDGERS, "2025-02-01", "2025-03-31", time_zone="UTC")
-    return aa.bridge(statement.column("2025-02"), statement.column("2025-03"), **options)
+    return aa.bridge(aa.Books(frame_of(entries), LEDGERS, time_zone="UTC"), "2025-03", against="2025-02", **options)
 
 
 def test_steps_lead_from_before_to_after(hovers):

@@ -49,7 +49,7 @@ def test_recipe(run, tmp_path, database):
             "ACCOUNTING_ANALYTICS_TOKEN_FILE": str(tmp_path / f"{database}.token"),
         }
         period = ("--start-date", first_day, "--end-date", last_day)
-        reconciled = run("reconcile", *period, "--books-start", first_day, **environment)
+        reconciled = run("reconcile", *period, **environment)
         report = run("report", *period, **environment)
     assert "tie to the last digit" in reconciled.stdout
     assert re.search(rf"Cash at the end +{Decimal(cash):,}", report.stdout), report.stdout

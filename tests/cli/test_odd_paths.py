@@ -41,11 +41,9 @@ def test_local_books(client, loaded, tmp_path, name):
     assert aa.LocalBooks.open(folder).sync(client, end_date=MONTH[1]).ties
     books, (_, lines, reported) = aa.LocalBooks.open(folder), loaded
     assert len(books.history()) >= 1
-    assert aa.load_cash_flow_report(books, *MONTH).ending_cash_balance == reported.ending_cash_balance
-    ledgers = aa.discover_ledgers(books, *MONTH)
-    options = {"lines": False, "starting_balances": reported.starting_balances}
+    assert books.report(aa.Period(*MONTH)).ending_cash_balance == reported.ending_cash_balance
     for engine in ("polars", "duckdb", "pyarrow"):
-        computed = aa.recompute_cash_flow(books.scan(engine), ledgers, *MONTH, **options)
+        computed = aa.recompute_cash_flow(aa.load_books(books, MONTH, engine=engine), lines=False)
         assert computed.ending_cash_balance == reported.ending_cash_balance, engine
     assert books.sql("select count(*) as lines from line_entries").loc[0, "lines"] == len(lines)
 
@@ -57,9 +55,8 @@ def test_local_books_read_by_spark(client, loaded, spark_session, tmp_path):
     folder, reported = tmp_path / "month=2025-01 #12? 100% st*r [x] {y}", loaded[2]
     assert aa.LocalBooks.open(folder).sync(client, start_date=MONTH[0], end_date=MONTH[1]).ties
     books = aa.LocalBooks.open(folder)
-    scanned, ledgers = books.scan("pyspark", session=spark_session), aa.discover_ledgers(books, *MONTH)
-    options = {"lines": False, "starting_balances": reported.starting_balances}
-    computed = aa.recompute_cash_flow(scanned, ledgers, *MONTH, **options)
+    assert spark_session
+    computed = aa.recompute_cash_flow(aa.load_books(books, MONTH, engine="pyspark"), lines=False)
     assert computed.ending_cash_balance == reported.ending_cash_balance
 
 
@@ -77,9 +74,9 @@ def test_local_books_that_delta_tables_cannot_be(run, assert_refused, deep_books
 def test_exports(loaded, run, tmp_path, name):
     """Exports of every format have the sums of the load, read by other programs."""
     folder, (ledgers, lines, reported) = tmp_path / name, loaded
-    books = {"line_entries": lines, "ledgers": ledgers, "report": reported}
+    books = aa.Books(lines, ledgers, MONTH, reports=[reported])
     for kind in ("parquet", "csv"):
-        aa.export(folder / kind, format=kind, **books)
+        aa.export(books, folder / kind, format=kind)
     run("verify-export", folder / "parquet")
     exported = [str(path) for path in (folder / "parquet").rglob("fact_line_entry/**/*.parquet")]
     totals = "select sum(amount), count(*) from"
@@ -89,10 +86,10 @@ def test_exports(loaded, run, tmp_path, name):
             assert database.execute(f"{totals} read_parquet(?)", [escaped]).fetchone() == (TOTAL, COUNT)
     if set(name) & set("?\\"):
         with pytest.raises(InputError, match="cannot be a DuckDB file"):
-            aa.export(folder / "books.duckdb", format="duckdb", **books)
+            aa.export(books, folder / "books.duckdb", format="duckdb")
         assert not (folder / "books.duckdb").exists()
         return
-    aa.export(folder / "books.duckdb", format="duckdb", **books)
+    aa.export(books, folder / "books.duckdb", format="duckdb")
     with duckdb.connect(str(folder / "books.duckdb"), read_only=True) as database:
         assert database.execute(f"{totals} fact_line_entry").fetchone() == (TOTAL, COUNT)
 
@@ -113,5 +110,5 @@ def test_packs(client, tmp_path):
     """A pack in such a folder is verified from its file alone."""
     saved = tmp_path / "".join(NAMES) / "pack.html"
     saved.parent.mkdir()
-    aa.monthly_pack(client, "2025-01").save(saved)
+    aa.monthly_pack(aa.load_books(client, "2025-01")).save(saved)
     assert aa.verify_pack(saved).verified

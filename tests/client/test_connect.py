@@ -101,7 +101,7 @@ def test_the_configured_scale_is_the_clients(profile, monkeypatch):
 
 
 def test_settings_of_statements(profile, monkeypatch):
-    """Company, currency and fiscal year have the same order of sources; a client has none of them."""
+    """Company, currency and fiscal year have the same order of sources, and the client has them."""
     assert load_settings().presentation() == (None, None, 1)
     profile('[default]\ncompany = "Café 東京"\ncurrency = "JPY"\nfiscal_year_start_month = 4\n')
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CURRENCY", "USD")
@@ -110,8 +110,10 @@ def test_settings_of_statements(profile, monkeypatch):
     sources = load_settings().frame.set_index("setting")["source"]
     assert sources["company"] == sources["fiscal_year_start_month"] == "profile 'default'"
     assert sources["currency"] == "environment ACCOUNTING_ANALYTICS_CURRENCY"
-    with pytest.raises(TypeError, match="company"):
-        aa.connect(**SERVICE, company="x")
+    with aa.connect(**SERVICE) as client:
+        assert (client.company, client.currency, client.fiscal_year_start_month) == ("Café 東京", "USD", 4)
+    with aa.connect(**SERVICE, company="x") as client:
+        assert client.company == "x"
 
 
 @pytest.mark.parametrize(

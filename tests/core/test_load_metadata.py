@@ -108,7 +108,7 @@ def test_reasons_are_stated(lines, reason):
 
 
 def test_messages_name_what_is_wrong_with_the_lines(demo_company):
-    """Lines too many, too few, or of other days are each named as such, in reports and statements."""
+    """Lines too many or too few are named as such by the books, and those of other days by report and statement."""
     client, days = demo_company.client, ("2026-01-01", "2026-01-31")
     ledgers = aa.discover_ledgers(client, *days, progress=False)
     lines = aa.load_line_entries(client, ledgers["id"], *days, progress=False)
@@ -118,17 +118,18 @@ def test_messages_name_what_is_wrong_with_the_lines(demo_company):
     others = twice.assign(id=[f"line-{number}" for number in range(len(twice))])
     more = f"there are 100 lines more than the {count} that were loaded: lines are there twice, or others were added"
     fewer = f"100 lines were removed after the load of {count}"
+    for given_lines, reason in ((twice, more), (others, more), (lines[100:], fewer)):
+        with pytest.raises(
+            IncompleteLoadError, match=f"the lines are not those that were loaded: {reason}; lines that"
+        ):
+            aa.Books(given_lines, ledgers)
+    books, until_february = aa.Books(lines, ledgers, opening=(days[0], {})), (days[0], "2026-02-28")
     uncovered = "the load covers 2026-01-01 to 2026-01-31.*, which does not include all of 2026-01-01 to 2026-02-28.*"
-    wrong = [(twice, days[1], more), (others, days[1], more), (lines[100:], days[1], fewer)]
-    for given_lines, end, reason in (*wrong, (lines, "2026-02-28", uncovered)):
-        expected = f"the line entries are not exactly those of 2026-01-01 to {end}.*: {reason}; load these days again"
-        with pytest.raises(IncompleteLoadError, match=expected):
-            aa.recompute_cash_flow(given_lines, ledgers, days[0], end, starting_balances={})
-        if given_lines is not twice and end == days[1]:  # statements name the ids that occur twice
-            with pytest.raises(
-                IncompleteLoadError, match=f"no column is known: {reason}; pass all lines of these days"
-            ):
-                aa.income_statement(given_lines, ledgers, days[0], end)
+    expected = f"the line entries are not exactly those of 2026-01-01 to 2026-02-28.*: {uncovered}; load these days"
+    with pytest.raises(IncompleteLoadError, match=expected):
+        aa.recompute_cash_flow(books, until_february)
+    with pytest.raises(IncompleteLoadError, match="the load covers 2026-01-01 to 2026-01-31"):
+        aa.income_statement(books, until_february, columns=[until_february])
 
 
 def test_days_outside_the_load_are_stated():

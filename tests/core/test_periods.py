@@ -596,12 +596,12 @@ def test_columns_of_statements(demo_company):
     client, days = demo_company.client, ("2025-01-01", "2025-06-30")
     ledgers = aa.discover_ledgers(client, *days)
     lines = aa.load_line_entries(client, ledgers["id"], *days)
-    fiscal = {"fiscal_year_start_month": 7}
-    by_unit = aa.income_statement(lines, ledgers, *days, columns="quarter", **fiscal)
-    listed = aa.income_statement(lines, ledgers, columns=["2024/25-Q3", "2024/25-Q4"], **fiscal)
+    books = aa.Books(lines, ledgers, fiscal_year_start_month=7)
+    by_unit = aa.income_statement(books, columns="quarter")
+    listed = aa.income_statement(books, columns=["2024/25-Q3", "2024/25-Q4"])
     for statement in (by_unit, listed):
         assert [one.key for one in statement.columns] == ["2024/25-Q3", "2024/25-Q4"]
         assert [one.label for one in statement.columns] == ["Q3 2024/25", "Q4 2024/25"]
     assert listed["Net income", "2024/25-Q3"].exact() == by_unit["Net income", "2024/25-Q3"].exact()
     with pytest.raises(PeriodError, match="'2025-Q1' has two readings"):
-        aa.income_statement(lines, ledgers, columns=["2025-Q1"], **fiscal)
+        aa.income_statement(books, columns=["2025-Q1"])

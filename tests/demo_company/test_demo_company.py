@@ -13,6 +13,7 @@ import httpx
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import ConfigurationError
@@ -159,9 +160,9 @@ def test_a_given_database_is_kept(tmp_path):
 def test_the_rules_categorize_most_transactions(served):
     """The sample rules give a category to most of the queue, not all of it, and most rules match something."""
     ledgers, lines = served
-    queue = aa.uncategorized_queue(lines, ledgers)
+    queue = aa.uncategorized_queue(aa.Books(lines, ledgers))
     rules = aa.load_rules(PROJECT / "data" / "rules.toml")
-    proposals = aa.propose(queue, rules, ledgers)
+    proposals = aa.propose(queue, rules, books_of(ledgers))
     assert 0.6 <= len(proposals) / len(queue) <= 0.9
     assert len(set(proposals["rule"])) >= 0.8 * len(rules)
     assert ledgers["parent_known"].all()

@@ -17,30 +17,30 @@ def rows_of(folder, table):
     return list(csv.DictReader(content.decode("utf-8-sig").splitlines(keepends=True)))
 
 
-def test_text_is_never_a_formula(frames, tmp_path):
+def test_text_is_never_a_formula(quarter, tmp_path):
     """Text that a spreadsheet computes or converts gets an apostrophe; other text and ids stay, also over two lines."""
     formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"]  # noqa: RUF001 (a wide sign)
     formulas += ["3/4", "0012", "1e5", "TRUE", "1-Mar", "'=1"]
     texts = [*formulas, "a=1", "3/4 inch", 'say "a",\nb']
-    lines = frames["line_entries"]
+    lines = quarter.lines
     given = dict(zip(lines["id"], itertools.cycle(texts)))
-    aa.export(
-        tmp_path / "out", format="csv", **frames | {"line_entries": lines.assign(description=lines["id"].map(given))}
-    )
+    described = aa.Books(lines.assign(description=lines["id"].map(given)), quarter.ledgers, reports=quarter.reports)
+    aa.export(described, tmp_path / "out", format="csv")
     with (tmp_path / "out" / "current" / "fact_line_entry.csv").open(encoding="utf-8-sig", newline="") as file:
         written = {row["line_entry_id"]: row["description"] for row in csv.DictReader(file)}
     assert written == {key: f"'{text}" if text in formulas else text for key, text in given.items()}
 
 
-def test_files_are_the_tables(frames, tmp_path):
+def test_files_are_the_tables(quarter, tmp_path):
     """There is a file for each table, with the rows, amounts to the cent, and local times of the line entries."""
-    manifest = aa.export(tmp_path / "out", format="csv", **frames, currency="USD")
+    books = aa.Books(quarter.lines, quarter.ledgers, reports=quarter.reports, currency="USD")
+    manifest = aa.export(books, tmp_path / "out", format="csv")
     current = tmp_path / "out" / "current"
     assert {path.name for path in current.iterdir()} == {f"{table.name}.csv" for table in STAR_SCHEMA} | {
         "manifest.json"
     }
     assert json.loads((current / "manifest.json").read_bytes())["currency"] == "USD"
-    rows, lines = rows_of(tmp_path / "out", "fact_line_entry"), frames["line_entries"]
+    rows, lines = rows_of(tmp_path / "out", "fact_line_entry"), quarter.lines
     local = lines["datetime"].dt.tz_convert("America/New_York").dt.strftime("%Y-%m-%d %H:%M:%S")
     expected = zip(lines["id"], lines["signed_amount"].map("{:.2f}".format), local, strict=True)
     assert {(row["line_entry_id"], row["signed_amount"], row["datetime_local"]) for row in rows} == set(expected)

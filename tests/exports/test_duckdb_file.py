@@ -16,10 +16,12 @@ from accounting_analytics.exports.star_schema import STAR_SCHEMA
 
 
 @pytest.fixture(scope="module")
-def database(frames, tmp_path_factory):
+def database(quarter, tmp_path_factory):
     """Return the demo's books in a DuckDB file, opened to read."""
     path = tmp_path_factory.mktemp("duckdb") / "books.duckdb"
-    manifest = aa.export(path, format="duckdb", **frames, currency="USD", fiscal_year_start_month=7)
+    names = {"currency": "USD", "fiscal_year_start_month": 7}
+    books = aa.Books(quarter.lines, quarter.ledgers, reports=quarter.reports, **names)
+    manifest = aa.export(books, path, format="duckdb")
     with duckdb.connect(str(path), read_only=True) as opened:
         opened.execute("set time zone 'UTC'")
         yield opened, manifest
@@ -52,12 +54,12 @@ def test_older_versions_of_duckdb_read_the_file(database):
         assert int.from_bytes(file.read(20)[12:], "little") == 64
 
 
-def test_rows_are_exact(database, frames):
+def test_rows_are_exact(database, quarter):
     """Amounts are decimals, instants have a zone, and the rows are those of the line entries."""
     opened, manifest = database
     relation = opened.sql("select line_entry_id, signed_amount, datetime_utc from fact_line_entry order by all")
     assert [str(one) for one in relation.types] == ["VARCHAR", "DECIMAL(18,2)", "TIMESTAMP WITH TIME ZONE"]
-    lines = frames["line_entries"].sort_values("id")
+    lines = quarter.lines.sort_values("id")
     found = relation.to_arrow_table().to_pydict()
     assert found["line_entry_id"] == lines["id"].tolist()
     assert found["signed_amount"] == [Decimal(f"{amount:.2f}") for amount in lines["signed_amount"]]
@@ -83,28 +85,28 @@ def test_views_have_names(database):
     assert opened.sql("select distinct fiscal_year from dim_date where year = 2024").fetchall() == [(2025,)]
 
 
-def test_failed_exports_leave_the_previous_file(frames, tmp_path):
+def test_failed_exports_leave_the_previous_file(quarter, tmp_path):
     """Books whose relations are broken are refused by the database; the file before stays, and nothing else."""
     path, leftovers = tmp_path / "books.duckdb", tmp_path / "books.duckdb.unfinished"
     (leftovers / "books.duckdb.tmp").mkdir(parents=True)
     (leftovers / "books.duckdb.wal").write_bytes(b"of a killed export")
-    aa.export(path, format="duckdb", **frames)
+    aa.export(quarter, path, format="duckdb")
     before = path.read_bytes()
-    lines = frames["line_entries"]
+    lines = quarter.lines
     twice = lines.assign(id=lines["id"].where(lines.index > 0, lines["id"].iloc[1]))
     with pytest.raises(InputError):
-        aa.export(path, format="duckdb", **frames | {"line_entries": twice})
+        aa.export(aa.Books(twice, quarter.ledgers, reports=quarter.reports), path, format="duckdb")
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_one_export_at_a_time(frames, tmp_path):
+def test_one_export_at_a_time(quarter, tmp_path):
     """An export is refused while another one to the same file is running, which ends as if nothing had happened."""
     path = tmp_path / "books.duckdb"
     with OutputFile(path, ".duckdb").replaced() as unfinished:
         unfinished.write_bytes(b"of the other export")
         with pytest.raises(InputError, match=r"another export to .*books\.duckdb is running; wait for it; nothing was"):
-            aa.export(path, format="duckdb", **frames)
+            aa.export(quarter, path, format="duckdb")
     assert path.read_bytes() == b"of the other export"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -119,15 +121,15 @@ os._exit(1)
 """
 
 
-def test_unsaved_changes_of_other_programs(frames, tmp_path):
+def test_unsaved_changes_of_other_programs(quarter, tmp_path):
     """A database with changes in a `.wal` file is not replaced, because the new one could not be opened with them."""
     path, changes = tmp_path / "books.duckdb", tmp_path / "books.duckdb.wal"
     subprocess.run([sys.executable, "-c", WRITER, str(path)], check=False)  # noqa: S603 (our own program)
     assert changes.stat().st_size > 0
-    for refused in (partial(check_output, "duckdb", path), partial(aa.export, path, format="duckdb", **frames)):
+    for refused in (partial(check_output, "duckdb", path), partial(aa.export, quarter, path, format="duckdb")):
         with pytest.raises(InputError, match=r"duckdb\.wal has changes of another program .*; nothing was written"):
             refused()
     changes.unlink()
-    assert aa.export(path, format="duckdb", **frames).tables["fact_line_entry"] == len(frames["line_entries"])
+    assert aa.export(quarter, path, format="duckdb").tables["fact_line_entry"] == len(quarter.lines)
     with duckdb.connect(str(path), read_only=True) as opened:
         assert ("mine",) not in opened.sql("select table_name from duckdb_tables()").fetchall()

@@ -16,7 +16,7 @@ OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "csv": "out"}
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_every_format_exports_the_line_entries(name, frames, tmp_path, monkeypatch):
+def test_every_format_exports_the_line_entries(name, quarter, tmp_path, monkeypatch):
     """Each format writes the books, lists its files in the manifest, and replaces its own export.
 
     No connection to DuckDB downloads an extension or loads one by itself.
@@ -34,8 +34,8 @@ def test_every_format_exports_the_line_entries(name, frames, tmp_path, monkeypat
     output = tmp_path / OUTPUTS[name]
     for _ in range(2):
         check_output(name, output)
-        manifest = aa.export(output, format=name, **frames)
-    assert manifest.tables["fact_line_entry"] == len(frames["line_entries"])
+        manifest = aa.export(quarter, output, format=name)
+    assert manifest.tables["fact_line_entry"] == len(quarter.lines)
     assert [path.name for path in tmp_path.iterdir()] == [OUTPUTS[name]]
     folder = output / "current" if output.is_dir() else output
     assert manifest.summary().startswith(f"Export in {folder}: ")
@@ -54,14 +54,14 @@ def test_unsuitable_files_are_refused(tmp_path):
             check_output("duckdb", tmp_path / output)
 
 
-def test_folders_keep_their_format(frames, tmp_path):
+def test_folders_keep_their_format(quarter, tmp_path):
     """Parquet files do not replace CSV files, nor CSV files Parquet files, because their readers would find none."""
     for name, other in (("parquet", "csv"), ("csv", "parquet")):
-        aa.export(tmp_path / name, format=name, **frames)
+        aa.export(quarter, tmp_path / name, format=name)
         with pytest.raises(InputError, match="has an export in another format"):
             check_output(other, tmp_path / name)
     with pytest.raises(InputError, match="has an export in another format"):
-        aa.export(tmp_path / "csv", format="parquet", **frames)
+        aa.export(quarter, tmp_path / "csv", format="parquet")
     assert (tmp_path / "csv" / "current").resolve().name == "1"
 
 
@@ -70,7 +70,7 @@ def test_every_format_is_listed():
     assert list(FORMATS) == list(export_books._WRITERS)
 
 
-def test_unknown_formats_are_refused(frames, tmp_path):
+def test_unknown_formats_are_refused(quarter, tmp_path):
     """A misspelt name is answered with the format; else the message lists the formats."""
     formats = ", ".join(FORMATS)
     for written, message in (
@@ -79,7 +79,7 @@ def test_unknown_formats_are_refused(frames, tmp_path):
         (["csv"], "unknown export format ['csv']"),
     ):
         with pytest.raises(InputError, match=re.escape(message)):
-            aa.export(tmp_path / "out", format=written, **frames)
+            aa.export(quarter, tmp_path / "out", format=written)
 
 
 MANIFEST = Manifest(
@@ -153,15 +153,15 @@ def test_tables_are_those_of_the_code():
     assert WRITER["with_tables"](TABLES) == TABLES
 
 
-def test_examples_run(frames, tmp_path, monkeypatch):
+def test_examples_run(quarter, tmp_path, monkeypatch):
     """The Python examples read an export in the folder `export`, in their order, and get all line entries."""
     monkeypatch.chdir(tmp_path)
-    aa.export("export", **frames)
+    aa.export(quarter, "export")
     names = {}
     assert len(EXAMPLES) == 2
     for example in EXAMPLES:
         exec(example, names)  # noqa: S102 (our own README)
-    assert len(names["lines"]) == len(frames["line_entries"])
+    assert len(names["lines"]) == len(quarter.lines)
     assert str(names["lines"]["signed_amount"].dtype) == "decimal128(18, 2)[pyarrow]"
     assert str(names["lines"]["month"].dtype) == "string[pyarrow]"
     assert names["by_ledger"].sum() == 0

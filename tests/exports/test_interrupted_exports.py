@@ -16,21 +16,21 @@ PROGRAM = f"""{KILLED_AT_A_STEP}
 import pickle
 file, out, name, which = arguments
 with open(file, "rb") as opened:
-    frames = pickle.load(opened)[int(which)]
-aa.export(out, format=name, **frames)
+    books = pickle.load(opened)[int(which)]
+aa.export(books, out, format=name)
 print(steps)
 """
 
 
 @pytest.fixture(scope="module")
-def pickled(frames, frames_of, tmp_path_factory):
-    """Return a file with the frames of the quarter and of its last month."""
-    march = frames_of("2025-03-01", "2025-03-31")
+def pickled(quarter, demo_company, tmp_path_factory):
+    """Return a file with the books of the quarter and of its last month."""
+    days = ("2025-03-01", "2025-03-31")
     # read at one time, so that the exports of both state the same
-    march["line_entries"].attrs["load"] |= {"read_at": frames["line_entries"].attrs["load"]["read_at"]}
-    march["report"] = replace(march["report"], read_at=frames["report"].read_at)
-    path = tmp_path_factory.mktemp("frames") / "frames.pickle"
-    path.write_bytes(pickle.dumps((frames, march)))
+    report = aa.load_cash_flow_report(demo_company.client, *days)
+    march = quarter.with_reports([replace(report, read_at=quarter.reports[0].read_at)]).of(days)
+    path = tmp_path_factory.mktemp("books") / "books.pickle"
+    path.write_bytes(pickle.dumps((quarter, march)))
     return path
 
 
@@ -55,10 +55,10 @@ def versions(out):
 
 
 @pytest.mark.soak
-def test_killed_exports(start, fork_server, frames, tmp_path, soak_count):
+def test_killed_exports(start, fork_server, quarter, tmp_path, soak_count):
     """A killed export leaves the former or the new one, whole; the next export removes what it left."""
     out, chance = tmp_path / "out", random.Random(15)  # noqa: S311 (not for secrets)
-    aa.export(out, **frames)
+    aa.export(quarter, out)
     expected = contents(out / "current")
     start(NEVER, out)
     steps = int(fork_server.wait().stdout)
@@ -68,20 +68,20 @@ def test_killed_exports(start, fork_server, frames, tmp_path, soak_count):
         result = verify_export(out)
         assert result.verified, result.explain()
         assert contents(out / "current") == expected
-    aa.export(out, **frames)
+    aa.export(quarter, out)
     assert [name.isdigit() for name in versions(out)] == [True, True]
 
 
 @pytest.mark.soak
-def test_exports_without_space(frames, tmp_path, soak_count):
+def test_exports_without_space(quarter, tmp_path, soak_count):
     """An export of which a file does not fit, whichever it is, is an error, and the former export stays alone."""
     out = tmp_path / "out"
-    manifest = aa.export(out, **frames)
+    manifest = aa.export(quarter, out)
     sizes = sorted({(out / "current" / file.name).stat().st_size for file in manifest.files})
     before = versions(out)
     for size in sizes[:: max(1, len(sizes) // soak_count(len(sizes) * 10, fewer=2))]:
         with file_size_limit(size - 1), pytest.raises(InputError, match="the export to ") as refused:
-            aa.export(out, **frames)
+            aa.export(quarter, out)
         assert "(File too large); the previous content is unchanged" in str(refused.value)
         assert versions(out) == before
         assert verify_export(out).verified
@@ -89,10 +89,10 @@ def test_exports_without_space(frames, tmp_path, soak_count):
 
 @pytest.mark.soak
 @pytest.mark.long
-def test_a_reader_during_exports(start, fork_server, frames, tmp_path, soak_count):
+def test_a_reader_during_exports(start, fork_server, quarter, tmp_path, soak_count):
     """A reader that resolves the link once reads a whole export while the next one replaces it."""
     out = tmp_path / "out"
-    aa.export(out, **frames)
+    aa.export(quarter, out)
     expected = contents(out / "current")
     times = soak_count(100, fewer=4)
     for _ in range(times):
@@ -130,14 +130,14 @@ def test_interrupted_whole_exports(start, fork_server, pickled, tmp_path, soak_c
     out, chance, expected = tmp_path / "outputs" / file, random.Random(16), []  # noqa: S311 (not for secrets)
     out.parent.mkdir()
     both = pickle.loads(pickled.read_bytes())  # noqa: S301 (our own file)
-    for frames in both:
-        aa.export(out, format=name, **frames)
+    for books in both:
+        aa.export(books, out, format=name)
         expected.append(read(out))
     assert expected[0] != expected[1]
     size = max(path.stat().st_size for path in out.parent.rglob("*") if path.is_file())
     for limit in (10, size // 2):
         with file_size_limit(limit), pytest.raises(InputError, match=r"File too large\); the previous content is"):
-            aa.export(out, format=name, **both[0])
+            aa.export(both[0], out, format=name)
         assert read(out) == expected[1]
         assert not list(out.parent.rglob("*.unfinished*"))
     start(NEVER, out, name)
@@ -146,6 +146,6 @@ def test_interrupted_whole_exports(start, fork_server, pickled, tmp_path, soak_c
         start(chance.randrange(1, steps + 1), out, name, number % 2)
         fork_server.wait()
         assert read(out) in expected
-    aa.export(out, format=name, **both[0])
+    aa.export(both[0], out, format=name)
     assert read(out) == expected[0]
     assert [path for path in out.parent.iterdir() if path != out] == []

@@ -49,9 +49,9 @@ def read_loads(out):
     return {row["month"]: row for row in pq.read_table(out / "current" / "dim_load.parquet").to_pylist()}
 
 
-def test_every_reader_gets_the_same_exact_amounts(frames, exported):
+def test_every_reader_gets_the_same_exact_amounts(quarter, exported):
     """Amounts, ids, sides, local dates and instants of every line come back equal in all readers."""
-    lines = frames["line_entries"]
+    lines = quarter.lines
     local = lines["datetime"].dt.tz_convert(ZONE).dt.date
     expected = {
         line_id: (Decimal(f"{amount:.2f}"), side, day, instant, f"{day:%Y-%m}")
@@ -92,14 +92,16 @@ def test_files_are_flat_and_plain(exported):
         assert {key.removeprefix("sum."): text for key, text in metadata.items() if key[:4] == "sum."} == file.sums
 
 
-def test_manifest_describes_the_files(frames, tmp_path):
+def test_manifest_describes_the_files(quarter, tmp_path):
     """The manifest has the rows, exact sums and digest of every file, the period and how the figures agree."""
-    manifest = aa.export(tmp_path / "out", **frames, currency="USD", fiscal_year_start_month=7)
+    names = {"currency": "USD", "fiscal_year_start_month": 7}
+    books = aa.Books(quarter.lines, quarter.ledgers, reports=quarter.reports, **names)
+    manifest = aa.export(books, tmp_path / "out")
+    with pytest.raises(InputError, match="fiscal_year_start_month must be 1 to 12, not 13"):
+        aa.Books(quarter.lines, quarter.ledgers, fiscal_year_start_month=13)
     current = tmp_path / "out" / "current"
     assert manifest == aa.exports.Manifest.load(current)
     assert all(Path(file).exists() for file in manifest.frame["file"])
-    with pytest.raises(InputError, match="fiscal_year_start_month is 13; it is a month from 1 to 12"):
-        aa.export(tmp_path / "out", **frames, fiscal_year_start_month=13)
     assert (current / "manifest.json").read_text(encoding="utf-8") == manifest.to_json()
     content = json.loads((current / "manifest.json").read_bytes())
     assert (content["time_zone"], content["scale"], content["currency"], content["partial"]) == (ZONE, 2, "USD", False)
@@ -116,45 +118,52 @@ def test_manifest_describes_the_files(frames, tmp_path):
     assert flows == 0
 
 
-def test_a_second_export_is_the_same(frames, tmp_path):
+def test_a_second_export_is_the_same(quarter, tmp_path):
     """It has the same rows and sums, and the time when the lines and the report of each month were read."""
-    first, second = (aa.export(tmp_path / "out", **frames) for _ in range(2))
+    first, second = (aa.export(quarter, tmp_path / "out") for _ in range(2))
     assert contents(first) == contents(second)
     assert (tmp_path / "out" / "current").resolve() == tmp_path / "out" / "versions" / "2"
-    read_at = dt.datetime.fromisoformat(frames["line_entries"].attrs["load"]["read_at"])
-    proven_at, loads = frames["report"].read_at, read_loads(tmp_path / "out")
+    read_at = dt.datetime.fromisoformat(quarter.lines.attrs["load"]["read_at"])
+    proven_at, loads = quarter.reports[0].read_at, read_loads(tmp_path / "out")
     assert {(row["read_at_utc"], row["proven_at_utc"]) for row in loads.values()} == {(read_at, proven_at)}
     assert list(loads) == ["2025-01", "2025-02", "2025-03"]
 
 
-def test_months_that_are_not_proven_state_no_time(frames, tmp_path):
+def test_months_that_are_not_proven_state_no_time(quarter, tmp_path):
     """A report that differs proves nothing; of a frame without load metadata it is not known when it was read."""
-    lines = frames["line_entries"]
-    changed = lines.assign(signed_amount=-lines["signed_amount"], debit_credit=lines["debit_credit"].map(OPPOSITE))
-    manifest = aa.export(tmp_path / "out", **frames | {"line_entries": changed})
+    report = quarter.reports[0]
+    other = altered(report, lines=report.lines.assign(amount=-report.lines["amount"]))
+    manifest = aa.export(quarter.with_reports([other]), tmp_path / "out")
     loads = read_loads(tmp_path / "out").values()
     assert {(row["proven_at_utc"], row["verdict"]) for row in loads} == {(None, manifest.verdict)}
-    unknown = lines.copy()
-    unknown.attrs = {"scale": 2}
-    aa.export(tmp_path / "out", **frames | {"line_entries": unknown})
-    assert {row["read_at_utc"] for row in read_loads(tmp_path / "out").values()} == {None}
+    lines = quarter.lines
+    lines.attrs = {"scale": 2}
+    opposite = {"signed_amount": -lines["signed_amount"], "debit_credit": lines["debit_credit"].map(OPPOSITE)}
+    for frame, proven_at in ((lines, report.read_at), (lines.assign(**opposite), None)):
+        unknown = aa.Books(frame, quarter.ledgers, quarter.period, time_zone=ZONE, reports=[report])
+        aa.export(unknown, tmp_path / "out")
+        loads = read_loads(tmp_path / "out").values()
+        assert {(row["read_at_utc"], row["proven_at_utc"]) for row in loads} == {(None, proven_at)}
 
 
-def test_missing_lines_are_stated(frames, tmp_path):
+def test_missing_lines_are_stated(quarter, tmp_path):
     """The manifest and every month of an incomplete load say so, with the reason."""
-    fewer = frames["line_entries"].iloc[1:]
-    manifest = aa.export(tmp_path / "out", **frames | {"line_entries": fewer})
+    lines = quarter.lines
+    lines.attrs["load"] |= {"complete": False, "missing": {"led_rent": "HTTP 503"}}
+    manifest = aa.export(aa.Books(lines, quarter.ledgers, reports=quarter.reports), tmp_path / "out")
     assert manifest.partial
-    assert any("1 lines were removed after the load" in note for note in manifest.notes)
+    assert "Days of 1 ledger could not be loaded (ledger led_rent: HTTP 503)." in manifest.notes
     loads = pq.read_table(tmp_path / "out" / "current" / "dim_load.parquet")
     assert loads["is_partial"].to_pylist() == [True] * 3
 
 
-def test_books_without_lines_are_exported(frames, tmp_path):
+def test_books_without_lines_are_exported(quarter, tmp_path):
     """A period without lines gives files with columns and no rows."""
-    report = frames["report"]
+    report = quarter.reports[0]
     empty = altered(report, ledgers=report.ledgers.head(0), lines=report.lines.head(0))
-    manifest = aa.export(tmp_path / "out", **frames | {"report": empty, "line_entries": frames["line_entries"].head(0)})
+    no_lines = aa.schemas.LineEntries.without_rows()
+    books = aa.Books(no_lines, quarter.ledgers, quarter.period, time_zone=ZONE, reports=[empty])
+    manifest = aa.export(books, tmp_path / "out")
     assert (manifest.tables["fact_line_entry"], manifest.tables["fact_cash_flow_line"]) == (0, 0)
     assert pl.read_parquet(tmp_path / "out" / "current" / "fact_line_entry").height == 0
 

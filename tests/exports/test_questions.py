@@ -18,11 +18,11 @@ NOTHING = Decimal("0.00")
 
 
 class Answers:
-    """Exported books in DuckDB, and the frames they were exported from."""
+    """Exported books in DuckDB, and the books they were exported from."""
 
-    def __init__(self, frames, exported):
-        self.ledgers, self.report = frames["ledgers"].set_index("id"), frames["report"]
-        self.lines = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
+    def __init__(self, books, exported):
+        self.books, self.ledgers, (self.report,) = books, books.ledgers.set_index("id"), books.reports
+        self.lines = aa.schemas.LineEntries.exact(books.lines).frame
         self.lines["day"] = self.lines["datetime"].dt.tz_convert(self.report.period.time_zone).dt.date
         self.transfers = set(self.ledgers.index[self.ledgers["sub_type"] == "transfers_between_accounts"])
         current = (exported / "current").resolve()
@@ -47,9 +47,9 @@ class Answers:
 
 
 @pytest.fixture(scope="module")
-def answers(frames, exported):
+def answers(quarter, exported):
     """Return the answers about the demo's books."""
-    return Answers(frames, exported)
+    return Answers(quarter, exported)
 
 
 def in_and_out(amounts):
@@ -135,7 +135,7 @@ def test_balance_by_day(answers):
 
 def test_uncategorized_ageing(answers):
     """Number and amount of each age band are those of the queue of uncategorized transactions."""
-    queue = aa.uncategorized_queue(answers.lines, answers.ledgers.reset_index())
+    queue = aa.uncategorized_queue(answers.books)
     exact, last = aa.schemas.Queue.exact(queue).frame, answers.report.period.end_date
     days = queue["datetime"].dt.tz_convert(answers.report.period.time_zone).dt.date
     ages = [(last - day).days for day in days]

@@ -14,6 +14,7 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.books_to_export import ExportedBooks
 from accounting_analytics.exports.star_schema import build_star_schema, connect
+from accounting_analytics.reconciliation.compared_report import compare_reports
 
 LINES = "fact_line_entry/month=2025-02/fact_line_entry.parquet"
 FLOWS = "fact_cash_flow_line/month=2025-02/fact_cash_flow_line.parquet"
@@ -84,7 +85,7 @@ def test_changed_manifest(version):
     assert checks(version) == {(FLOWS, "rows"), (FLOWS, "sum of amount")}
 
 
-def test_folders_without_an_export_are_refused(frames, tmp_path):
+def test_folders_without_an_export_are_refused(quarter, tmp_path):
     """An empty folder and a damaged manifest are errors that name the manifest, a file is named as one.
 
     Of a CSV export the message says where its digests are.
@@ -97,15 +98,15 @@ def test_folders_without_an_export_are_refused(frames, tmp_path):
     (tmp_path / "manifest.json").write_text('{"format": 2, "files": [{"name": ')
     with pytest.raises(InputError, match=r"manifest\.json is not the manifest of an export, or is damaged"):
         verify_export(tmp_path)
-    aa.export(tmp_path / "out", format="csv", **frames)
+    aa.export(quarter, tmp_path / "out", format="csv")
     with pytest.raises(InputError, match=r"another format .*\.csv.*only Parquet exports are verified.*manifest\.json"):
         verify_export(tmp_path / "out")
 
 
 @pytest.fixture(scope="module")
-def books(frames):
+def books(quarter):
     """Return the books of the demo's first quarter."""
-    return ExportedBooks.from_frames(**frames)
+    return ExportedBooks.from_books(quarter, quarter.period)
 
 
 def changed_cell(table, row, column, change):
@@ -158,7 +159,9 @@ def test_the_verdict_is_that_of_the_reconciliation(change, books):
     assert verdict.startswith(expected)
     assert is_proven == ("difference" not in verdict)
     period, balances = books.period, books.report.starting_balances
-    days = {"start_date": period.start_date, "end_date": period.end_date, "time_zone": period.time_zone}
-    recomputed = aa.recompute_cash_flow(books.lines, books.ledgers, **days, starting_balances=balances)
-    reconciled = aa.reconcile(changed.report, recomputed).verdict
+    opening = (period.start_date, balances)
+    recomputed = aa.recompute_cash_flow(
+        aa.Books(books.lines, books.ledgers, period, time_zone=period.time_zone, opening=opening)
+    )
+    reconciled = compare_reports(changed.report, recomputed).verdict
     assert verdict.casefold() == f"{reconciled}.".casefold()

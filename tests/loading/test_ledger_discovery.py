@@ -276,7 +276,7 @@ def test_an_income_statement_of_a_month_has_entries_without_cash(books):
     for days, net_income in ((("2026-06-01", "2026-06-30"), -500), (("2024-12-01", "2024-12-31"), -300)):
         ledgers = aa.discover_ledgers(client, *days)
         lines = aa.load_line_entries(client, ledgers["id"], *days)
-        assert aa.income_statement(lines, ledgers, *days)["net_income"].amount == net_income
+        assert aa.income_statement(aa.Books(lines, ledgers), days)["net_income"].amount == net_income
 
 
 @pytest.mark.parametrize("first", ["2023-05-01", "2023-01-01", "1999-07-04"])

@@ -258,7 +258,7 @@ def test_the_traceback_of_a_failed_load_is_short(connected):
     assert [frame.name for frame in caught.traceback][1:] == [
         "load_line_entries",
         "load_windows",
-        "_read_windows",
+        "read_windows",
         "run_in_parallel",
     ]
 

@@ -22,11 +22,11 @@ YEAR = ("2025-06-01", "2026-05-31")
 TABLES = ("ledgers", "starting_balances", "ending_balances")
 
 
-def figures_of(lines, ledgers, statements):
+def figures_of(books, statements):
     """Return every figure of a report without its lines, and of each statement by its name."""
-    report = aa.recompute_cash_flow(lines, ledgers, *MAY, lines=False)
+    report = aa.recompute_cash_flow(books, MAY, lines=False)
     tables = {f"report {name}": getattr(report.exact(), name).to_csv(index=False) for name in TABLES}
-    return tables | {name: getattr(aa, name)(lines, ledgers, *YEAR).tidy().to_csv(index=False) for name in statements}
+    return tables | {name: getattr(aa, name)(books, YEAR).tidy().to_csv(index=False) for name in statements}
 
 
 def kill_during_a_stage(context, task, found):
@@ -55,9 +55,8 @@ def main():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     context, killed = session.sparkContext, {}
-    books = aa.LocalBooks.open(task["folder"])
-    lines, ledgers = books.scan("pyspark", session=session), books.ledgers()
-    figures = partial(figures_of, lines, ledgers, task["statements"])
+    books = aa.load_books(aa.LocalBooks.open(task["folder"]), engine="pyspark")
+    figures = partial(figures_of, books, task["statements"])
     result = {"figures": figures(), "executors": executor_count(context)}
     threading.Thread(target=kill_during_a_stage, args=(context, task, killed), daemon=True).start()
     result |= {"figures_after": figures(), "killed": killed, "executors_after": executor_count(context)}

@@ -9,7 +9,6 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import ConfigurationError, InputError
 from accounting_analytics.local_books.reading import VersionReader
-from accounting_analytics.reports.books.lines_or_books import AnyBooks
 
 
 @pytest.fixture
@@ -36,15 +35,11 @@ SERVICE = {"base_url": "http://127.0.0.1:9", "instance_id": "ins_1", "token": "s
 
 @pytest.mark.long
 def test_named_books(demo_books, demo_company):
-    """Functions take the books of a folder in the place of a client."""
+    """The books of a folder are loaded as those of a client are."""
     books = aa.LocalBooks.open(demo_books)
     assert isinstance(books, aa.LocalBooks)
-    assert isinstance(books, AnyBooks)
     assert books.instance_id == demo_company.instance_id
-    lines = aa.load_line_entries(
-        books, aa.discover_ledgers(books, "2025-02-01", "2025-02-28")["id"], "2025-02-01", "2025-02-28"
-    )
-    assert aa.check_completeness(lines).complete
+    assert aa.check_completeness(aa.load_books(books, "2025-02")).complete
 
 
 def test_a_folder_without_books(configured, tmp_path):

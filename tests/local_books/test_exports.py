@@ -81,7 +81,7 @@ def files(output):
 @pytest.mark.long
 def test_the_exported_books_are_named(company, tmp_path):
     """The manifest has the service, the instance and the version of the books."""
-    manifest = aa.export(tmp_path / "out", line_entries=company.books)
+    manifest = aa.export(aa.load_books(company.books), tmp_path / "out")
     assert manifest.books_version == company.books.version
     stated = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
     assert stated["local_books"] == f"{company.served.base_url} {company.served.instance_id}"
@@ -92,7 +92,7 @@ def test_the_exported_books_are_named(company, tmp_path):
 def test_the_verdict_is_that_of_the_sync(demo_books, tmp_path):
     """A report that is recomputed from the same lines proves nothing: the verdict and times are those of the sync."""
     books = aa.LocalBooks.open(demo_books)
-    manifest = aa.export(tmp_path / "out", line_entries=books)
+    manifest = aa.export(aa.load_books(books), tmp_path / "out")
     proofs = books.month_proofs(books.period)
     assert manifest.verdict == AGREES
     assert tuple(proofs) == ("2025-01", "2025-02", "2025-03")
@@ -119,7 +119,7 @@ class DoubtfulBooks(aa.LocalBooks):
 @pytest.mark.long
 def test_months_that_do_not_agree_are_stated(company, tmp_path):
     """The verdict names the first month that does not agree, which has no time of proof and is partial."""
-    manifest = aa.export(tmp_path / "out", line_entries=DoubtfulBooks.open(company.books.folder))
+    manifest = aa.export(aa.load_books(DoubtfulBooks.open(company.books.folder)), tmp_path / "out")
     assert manifest.verdict == f"From 2025-01: {AGREES} From 2025-03: It does not agree."
     assert manifest.summary().startswith("PARTIAL: ")
     loads = DoubtfulBooks.open(company.books.folder).sql("select month from dim_load where is_partial")
@@ -161,8 +161,7 @@ def test_proof_of_a_month(month, verdict, is_proven):
 @pytest.mark.long
 def test_other_formats_export_books_too(name, output, company, tmp_path):
     """Some days of the books, in every format."""
-    march = aa.Period("2025-03-01", "2025-03-31", ZONE)
-    manifest = aa.export(tmp_path / output, line_entries=company.books, period=march, format=name)
+    manifest = aa.export(aa.load_books(company.books), tmp_path / output, "2025-03", format=name)
     assert (manifest.start_date, manifest.end_date, manifest.verdict) == ("2025-03-01", "2025-03-31", AGREES)
     assert manifest.books_version == company.books.version
 
@@ -178,7 +177,7 @@ def test_books_as_they_were(company, tmp_path):
     assert round(books.sql(text)["rent"][0] - before, 2) == -12.34
     earlier = books.as_of(version)
     assert earlier.sql(text)["rent"][0] == before
-    assert aa.export(tmp_path / "out", line_entries=earlier).books_version == version
+    assert aa.export(aa.load_books(earlier), tmp_path / "out").books_version == version
     assert books.sql(text).attrs["notes"] == books.notes
     assert pickle.loads(pickle.dumps(books)).sql(text).equals(books.sql(text))  # noqa: S301 (written here)
     assert earlier.sql(text).attrs["notes"] == earlier.notes
@@ -186,26 +185,19 @@ def test_books_as_they_were(company, tmp_path):
 
 @pytest.mark.long
 def test_what_does_not_fit_is_refused(company, tmp_path):
-    """Ledgers of others, days outside the books; what is written stays."""
-    books, output = company.books, tmp_path / "out"
-    frames = {"line_entries": books.line_entries(), "ledgers": books.ledgers()}
-    march = aa.Period("2025-03-01", "2025-03-31", ZONE)
-    report = books.report(march)
-    aa.export(output, line_entries=books)
+    """Reports of their own, days outside the books, another zone, no books yet; what is written stays."""
+    books, output = aa.load_books(company.books), tmp_path / "out"
+    earlier, in_utc = ("2024-12-01", "2025-01-31"), aa.Period("2025-03-01", "2025-03-31", "UTC")
+    report = company.books.report(aa.Period("2025-03-01", "2025-03-31", ZONE))
+    aa.export(books, output)
     before = files(output)
-    for wrong, message in (
-        ({"line_entries": books, "ledgers": frames["ledgers"]}, "leave ledgers and report out"),
-        ({"line_entries": books, "report": report}, "leave ledgers and report out"),
-        ({"line_entries": books, "period": "2025-03"}, "period is of type str, not Period"),
-        (
-            {"line_entries": books, "period": aa.Period("2024-12-01", "2025-01-31", ZONE)},
-            "which does not include all of",
-        ),
-        ({"line_entries": books, "period": aa.Period("2025-03-01", "2025-03-31", "UTC")}, "the period is in UTC"),
-        ({**frames, "report": report, "period": march}, "period chooses days of local books"),
-        (frames, "ledgers and report are missing; only local books are exported without them"),
-        ({"line_entries": aa.LocalBooks.open(tmp_path / "new")}, "has no local books yet: run"),
+    for export, message in (
+        (lambda: aa.export(books.with_reports([report]), output), "a report was recomputed from line entries"),
+        (lambda: aa.export(aa.load_books(company.books, earlier), output), "which does not include all of"),
+        (lambda: aa.export(books, output, earlier), "which does not include all of"),
+        (lambda: aa.export(books, output, in_utc), "is not of the zone America/New_York"),
+        (lambda: aa.export(aa.load_books(aa.LocalBooks.open(tmp_path / "new")), output), "has no local books yet: run"),
     ):
         with pytest.raises((InputError, aa.errors.PeriodError), match=message):
-            aa.export(output, **wrong)
+            export()
     assert files(output) == before

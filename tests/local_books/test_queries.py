@@ -20,31 +20,25 @@ PROOF = MonthProof("Agreed.", dt.datetime(2025, 4, 2, tzinfo=dt.UTC), dt.datetim
 
 
 @pytest.fixture(scope="module")
-def frames(demo_company):
-    """Return line entries and ledgers of the demo's first quarter, and the report recomputed from them."""
+def quarter(demo_company):
+    """Return the books of the demo's first quarter, without a report."""
     client = demo_company.client
     ledgers = aa.discover_ledgers(client, *DAYS, time_zone=ZONE)
     lines = aa.load_line_entries(client, ledgers["id"], *DAYS, time_zone=ZONE)
-    report = aa.recompute_cash_flow(lines, ledgers, *DAYS, time_zone=ZONE)
-    return {"line_entries": lines, "ledgers": ledgers, "report": report}
-
-
-@pytest.fixture(scope="module")
-def books(frames):
-    """Return the books of the demo's first quarter."""
-    return ExportedBooks.from_frames(**frames)
+    return aa.Books(lines, ledgers, DAYS)
 
 
 @pytest.fixture
-def queries(books):
-    """Return these books for queries."""
-    months = [month.month for month in books.period.months()]
-    return BooksQueries(books._replace(proofs=dict.fromkeys(months, PROOF)), notes=("Books of a test.",))
+def queries(quarter):
+    """Return these books for queries, proven."""
+    proofs = dict.fromkeys((month.month for month in quarter.period.months()), PROOF)
+    books = ExportedBooks.from_books(quarter, quarter.period)._replace(proofs=proofs)
+    return BooksQueries(books, notes=("Books of a test.",))
 
 
-def test_tables_views_and_figures_are_those_of_the_exported_file(queries, frames, tmp_path):
+def test_tables_views_and_figures_are_those_of_the_exported_file(queries, quarter, tmp_path):
     """Names, columns, types and rows of every table and view are those of an export with the format duckdb."""
-    aa.export(tmp_path / "books.duckdb", format="duckdb", **frames)
+    aa.export(quarter, tmp_path / "books.duckdb", format="duckdb")
     with duckdb.connect(str(tmp_path / "books.duckdb"), read_only=True) as database:
         names = [name for (name,) in database.execute("show tables").fetchall()]
         assert queries.query("show tables")["name"].tolist() == names
@@ -59,11 +53,11 @@ def test_tables_views_and_figures_are_those_of_the_exported_file(queries, frames
             assert {column: [None if pd.isna(one) else one for one in found[column]] for column in found} == expected
 
 
-def test_amounts_are_exact_floats_of_exact_sums(queries, frames):
+def test_amounts_are_exact_floats_of_exact_sums(queries, quarter):
     """A sum is that of decimals, as the nearest float; what a query divides is a float of its own."""
     answer = queries.query("select sum(amount) as total, avg(amount) as mean, sum(level) as whole, min(date) as first "
                            "from fact_line_entry join dim_ledger using (ledger_id)")  # fmt: skip
-    exact = aa.schemas.LineEntries.exact(frames["line_entries"]).frame["amount"].tolist()
+    exact = aa.schemas.LineEntries.exact(quarter.lines).frame["amount"].tolist()
     assert answer["total"].tolist() == [float(sum(exact, Decimal(0)))]
     assert answer["mean"].tolist() == [pytest.approx(float(sum(exact, Decimal(0)) / len(exact)))]
     dtypes = {"total": "float64", "mean": "float64", "whole": "int64", "first": "datetime64[us]"}

@@ -6,7 +6,6 @@ import runpy
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -17,8 +16,9 @@ from deltalake import DeltaTable
 from long_cases import also_long
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import BooksError, InputError
+from accounting_analytics.core.errors import BooksError
 from accounting_analytics.core.exact_sums import collect
+from accounting_analytics.reconciliation.compared_report import compare_reports
 from accounting_analytics.reports.books import book_lines as line_sums
 
 QUARTER = ("2025-01-01", "2025-03-31")
@@ -42,11 +42,12 @@ def books(tmp_path_factory, demo_company):
 
 @pytest.fixture
 def scan(books, request):
-    """Return a function that scans the books, or other ones, on an engine."""
+    """Return a function that loads the books, or other ones, on an engine."""
 
     def scan(engine, of=books):
-        session = request.getfixturevalue("spark_session") if engine == "pyspark" else None
-        return of.scan(engine, session=session)
+        if engine == "pyspark":
+            request.getfixturevalue("spark_session")
+        return aa.load_books(of, engine=engine)
 
     return scan
 
@@ -54,11 +55,11 @@ def scan(books, request):
 @pytest.mark.parametrize("engine", ENGINES)
 def test_reports_and_their_reconciliation(books, scan, demo_company, engine):
     """The report is that of the books in every figure, with its lines and without, and agrees with the service's."""
-    lines, ledgers = scan(engine), books.ledgers()
-    assert len(lines) == len(books.line_entries())
-    report = aa.recompute_cash_flow(lines, ledgers, *MARCH)
+    scanned = scan(engine)
+    assert scanned.extent.rows == len(books.line_entries())
+    report = aa.recompute_cash_flow(scanned, MARCH)
     expected = books.report(aa.Period(*MARCH, books.time_zone))
-    totals = aa.recompute_cash_flow(lines, ledgers, *MARCH, lines=False)
+    totals = aa.recompute_cash_flow(scanned, MARCH, lines=False)
     for name in ("ledgers", "starting_balances", "ending_balances"):
         for one in (report, totals):
             pd.testing.assert_frame_equal(getattr(one, name), getattr(expected, name))
@@ -67,34 +68,33 @@ def test_reports_and_their_reconciliation(books, scan, demo_company, engine):
     assert report.period.time_zone == books.time_zone
     assert set(books.notes) <= set(report.notes)
     reported = aa.load_cash_flow_report(demo_company.client, *MARCH)
-    assert aa.reconcile(reported, report, line_entries=lines, ledgers=ledgers).ties
-    wrong = aa.recompute_cash_flow(lines, ledgers, "2025-03-02", MARCH[1])
+    assert compare_reports(reported, report, scanned).ties
+    wrong = aa.recompute_cash_flow(scanned, ("2025-03-02", MARCH[1]))
     other = aa.load_cash_flow_report(demo_company.client, "2025-03-02", MARCH[1])
-    assert aa.reconcile(other, wrong, line_entries=lines, ledgers=ledgers).ties
-    assert aa.reconcile(other, wrong, line_entries=scan(engine)).ties
+    assert compare_reports(other, wrong, scanned).ties
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_statements_and_registers(books, scan, engine):
     """The statements and a register are those of the books; the lines behind a figure come back when they are asked."""
-    lines, ledgers = scan(engine), books.ledgers()
+    scanned, loaded = scan(engine), aa.load_books(books)
     for make in STATEMENTS:
-        statement, expected = make(lines, ledgers, *QUARTER), make(books, None, *QUARTER)
+        statement, expected = make(scanned, QUARTER), make(loaded, QUARTER)
         pd.testing.assert_frame_equal(statement.tidy(), expected.tidy())
         assert set(expected.notes) == set(statement.notes)
-    flows, expected = (aa.cash_flow_statement(source, ledgers, *QUARTER) for source in (lines, books))
+    flows, expected = (aa.cash_flow_statement(one, QUARTER) for one in (scanned, loaded))
     found, entries = (one["Rent", "2025-02"].entries for one in (flows, expected))
     assert len(found) > 0
     pd.testing.assert_frame_equal(found[["id", "figure_amount"]], entries[["id", "figure_amount"]])
-    account = ledgers.query("report_cash_flow")["id"].iloc[0]
-    registers = (aa.register(source, account, ledgers=ledgers, period="2025-03") for source in (lines, books))
+    account = books.ledgers().query("report_cash_flow")["id"].iloc[0]
+    registers = (aa.register(one, account, "2025-03") for one in (scanned, loaded))
     pd.testing.assert_frame_equal(*registers)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_entries_of_a_flow_are_found_by_the_engine(books, scan, engine, monkeypatch):
     """The lines behind a flow come back, and nothing else: no ids of entries, which a later query would name."""
-    statement = aa.cash_flow_statement(scan(engine), books.ledgers(), *QUARTER)
+    statement = aa.cash_flow_statement(scan(engine), QUARTER)
     collected = []
 
     def counting(lines):
@@ -112,41 +112,47 @@ def test_entries_of_a_flow_are_found_by_the_engine(books, scan, engine, monkeypa
 def test_a_version(books, scan, engine):
     """A scan is of the version that is read."""
     first = scan(engine, books.as_of(0))
-    assert (len(first), first.attrs["load"]["books_version"]) == (len(books.as_of(0).line_entries()), 0)
+    assert (first.extent.rows, first.version) == (len(books.as_of(0).line_entries()), 0)
     with pytest.raises(aa.errors.IncompleteLoadError, match="2025-02-28"):
-        aa.recompute_cash_flow(first, books.ledgers(), *MARCH)
+        aa.recompute_cash_flow(first, MARCH)
 
 
 @pytest.mark.long
 @pytest.mark.spark
 def test_files_that_spark_finds_elsewhere(books, spark_session):
-    """A frame that Spark read itself states what the scan stated; the default file system of a session may be named."""
-    ledgers, session = books.ledgers(), spark_session.newSession()
-    scanned = books.scan("polars")
-    read = session.read.parquet(*(f"file:{path}" for path in DeltaTable(books.folder / "lines").file_uris()))
-    session.conf.set("fs.defaultFS", "nowhere:///")
-    with pytest.raises(Exception, match="nowhere"):
-        books.scan("pyspark", session=session)
-    session.conf.set("fs.defaultFS", "file:///")
-    expected = aa.recompute_cash_flow(scanned, ledgers, *MARCH, lines=False)
-    for lines in (replace(scanned, frame=read), books.scan("pyspark", session=session)):
-        report = aa.recompute_cash_flow(lines, ledgers, *MARCH, lines=False)
-        pd.testing.assert_frame_equal(report.ledgers, expected.ledgers)
-        assert report.notes == expected.notes
+    """Where Spark's default file system is another one, its message names it, and a setting names the local one."""
+    try:
+        spark_session.conf.set("fs.defaultFS", "nowhere:///")
+        with pytest.raises(Exception, match="nowhere"):
+            aa.load_books(books, engine="pyspark")
+    finally:
+        spark_session.conf.set("fs.defaultFS", "file:///")
+    report, expected = (
+        aa.recompute_cash_flow(aa.load_books(books, engine=engine), MARCH, lines=False)
+        for engine in ("pyspark", "polars")
+    )
+    pd.testing.assert_frame_equal(report.ledgers, expected.ledgers)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"engine": "dask"}, "engine must be one of 'polars', 'duckdb', 'pyspark', 'pyarrow', not 'dask'"),
-        ({"engine": ["polars"]}, "engine must be one of"),
-        ({"engine": "polars", "session": "a session"}, "session is of Spark, so it has no effect with engine='polars'"),
-    ],
-)
-def test_refused_arguments(books, options, message):
-    """Another engine, or a session that would be ignored, is refused."""
-    with pytest.raises(InputError, match=message):
-        books.scan(**options)
+@pytest.mark.long
+@pytest.mark.spark
+def test_a_copy_that_spark_reads_itself(books, spark_session):
+    """A frame that Spark read itself makes the same books, if days and opening are given beside it."""
+    stored = spark_session.read.parquet(*(f"file:{path}" for path in DeltaTable(books.folder / "lines").file_uris()))
+    opening = books.report(books.period).starting_balances
+    read = aa.Books(stored, books.ledgers(), books.period, opening=opening)
+    report, expected = (
+        aa.recompute_cash_flow(one, MARCH, lines=False) for one in (read, aa.load_books(books, engine="polars"))
+    )
+    for name in ("ledgers", "starting_balances"):
+        pd.testing.assert_frame_equal(getattr(report, name), getattr(expected, name))
+
+
+@pytest.mark.parametrize("engine", ["dask", ["polars"]])
+def test_another_engine_is_refused(books, engine):
+    """An engine that cannot read books is refused with those that can."""
+    with pytest.raises(aa.errors.InputError, match=r"engine must be one of .pandas., .polars., .duckdb."):
+        aa.load_books(books, engine=engine)
 
 
 def test_a_changed_file_is_refused(books, tmp_path):
@@ -157,10 +163,10 @@ def test_a_changed_file_is_refused(books, tmp_path):
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
     with pytest.raises(BooksError, match=r"2025-03-.*\.parquet was changed after it was written"):
-        aa.LocalBooks.open(folder).scan("polars")
+        aa.load_books(aa.LocalBooks.open(folder), engine="polars")
     file.unlink()
     with pytest.raises(BooksError, match=r"2025-03-.*\.parquet is missing"):
-        aa.LocalBooks.open(folder).scan("polars")
+        aa.load_books(aa.LocalBooks.open(folder), engine="polars")
 
 
 COPIES = 10
@@ -225,7 +231,7 @@ def run(tmp_path, copied_books):
                 [sys.executable, DRIVER, json.dumps(task)], capture_output=True, text=True, check=False, env=environment
             )
         assert not done.returncode, done.stderr[-5000:]
-        return json.loads(done.stdout.splitlines()[-1]), figures_of(copied_books, copied_books.ledgers(), statements)
+        return json.loads(done.stdout.splitlines()[-1]), figures_of(aa.load_books(copied_books), statements)
 
     return run
 

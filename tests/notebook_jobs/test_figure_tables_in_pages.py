@@ -208,7 +208,7 @@ def notebook(demo_company, tmp_path):
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     cells = [v4.new_code_cell(CODE)]
     nbformat.write(v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), tmp_path / "statement.ipynb")
-    return tmp_path / "statement.ipynb", aa.cash_flow_statement(lines, ledgers, "2026-04-01", "2026-05-31")
+    return tmp_path / "statement.ipynb", aa.cash_flow_statement(aa.Books(lines, ledgers), ("2026-04-01", "2026-05-31"))
 
 
 @pytest.mark.long

@@ -10,10 +10,11 @@ import httpx
 import pytest
 from payee_books import LEDGERS, frame_of, paid
 from recorded_figures import PageReader, RecordedSums, read_checked, units_of
+from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics import pack as pack_room
-from accounting_analytics.core.errors import EmptyPeriodError, InputError, PeriodError
+from accounting_analytics.core.errors import EmptyPeriodError, IncompleteLoadError, InputError, PeriodError
 from accounting_analytics.pack.monthly_pack import PageOptions
 from accounting_analytics.pack.pack_page import SECTIONS
 from accounting_analytics.pack.pack_periods import PackPeriods
@@ -37,9 +38,14 @@ def rolled_forward_pack(demo_company):
     """Return the pack of May 2026 with a note, whose cash is that of the service's report, rolled forward."""
     access = {"token": demo_company.token, "instance_id": demo_company.instance_id}
     with aa.LedgerClient(
-        demo_company.base_url, **access, time_zone=demo_company.time_zone, transport=RefusesEarlyDays()
+        demo_company.base_url,
+        **access,
+        time_zone=demo_company.time_zone,
+        fiscal_year_start_month=4,
+        transport=RefusesEarlyDays(),
     ) as client:
-        return aa.monthly_pack(client, "2026-05", fiscal_year_start_month=4, note=NOTE, progress=False)
+        reports = ["2026-05", "2026-04", "2025-05", ("2026-04-01", "2026-05-31")]
+        return aa.monthly_pack(aa.load_books(client, "2026-05", reports=reports, progress=False), note=NOTE)
 
 
 @pytest.fixture(scope="session")
@@ -158,7 +164,7 @@ def test_the_next_weeks(demo_pack):
     assert "Cash expected at the end of each of the next 13 weeks" in demo_pack.html
 
 
-def test_contents_and_the_note_of_the_owner(rolled_forward_pack, demo_company, tmp_path):
+def test_contents_and_the_note_of_the_owner(rolled_forward_pack, load_month, tmp_path):
     """Page one has the note, whose links stay text, a list of the sections, and verifies."""
     pack = rolled_forward_pack
     assert '<p class="label">Note of the owner</p>' in pack.html
@@ -169,7 +175,7 @@ def test_contents_and_the_note_of_the_owner(rolled_forward_pack, demo_company, t
     listed = re.findall(r'<li><a href="#([a-z_]+)">', pack.html)
     assert listed == re.findall(r'<section id="([a-z_]+)">', pack.html)[1:]
     with pytest.raises(InputError, match="note has 10,001 characters; page one has room for 10,000"):
-        aa.monthly_pack(demo_company.client, "2026-05", note="x" * 10_001)
+        aa.monthly_pack(load_month("2026-05"), note="x" * 10_001)
 
 
 def test_a_balance_that_starts_from_a_stated_one_has_terms(rolled_forward_pack):
@@ -209,33 +215,26 @@ def test_ledgers_and_rows_are_all_on_the_page(demo_pack):
 
 
 @pytest.mark.long
-def test_sections_are_left_out_and_replaced(demo_company, tmp_path):
+def test_sections_are_left_out_and_replaced(load_month, tmp_path):
     """Sections are those that are named; a folder of templates replaces one, and adds another."""
     (tmp_path / "sections").mkdir()
     (tmp_path / "sections" / "payees.html.j2").write_text("<section><h2>Ours</h2>{{ table('payees') }}</section>")
     (tmp_path / "sections" / "letter.html.j2").write_text("<section><h2>{{ pack.title }} {{ '<b>' }}</h2></section>")
-    pack = aa.monthly_pack(
-        demo_company.client,
-        "2026-05",
-        sections=["summary", "letter", "payees"],
-        templates=tmp_path,
-        books_start=demo_company.start_date,
-        progress=False,
-    )
+    sections = ["summary", "letter", "payees"]
+    pack = aa.monthly_pack(load_month("2026-05"), sections=sections, templates=tmp_path)
     page = PageReader(pack.html)
     tables = {"key_figures", "sentences", "cash_bridge", "balance", "income", "payees"}
     assert {one.table for one in page.figures} == set(RecordedSums(page.data).data["tables"]) == tables
     assert "<h2>Ours</h2>" in pack.html
-    assert "<h2>Monthly pack, May 2026 &lt;b&gt;</h2>" in pack.html
+    assert "<h2>Harbor Lane Coffee Roasters, May 2026 &lt;b&gt;</h2>" in pack.html
 
 
-def test_the_template_of_the_readme(demo_company, tmp_path):
+def test_the_template_of_the_readme(load_month, tmp_path):
     """The section that the README adds is on the page, with the table that it calls."""
     text = (Path(pack_room.__file__).parent / "README.md").read_text(encoding="utf-8")
     (tmp_path / "sections").mkdir()
     (tmp_path / "sections" / "note.html.j2").write_text(re.search(r"```html\n(.*?)```", text, re.DOTALL).group(1))
-    options = {"sections": ["summary", "note"], "templates": tmp_path, "progress": False}
-    pack = aa.monthly_pack(demo_company.client, "2025-02", **options)
+    pack = aa.monthly_pack(load_month("2025-02"), sections=["summary", "note"], templates=tmp_path)
     assert "<p>Cash at the end of Feb 2025, by account:</p>" in pack.html
     assert {one.table for one in PageReader(pack.html).figures} >= {"cash_accounts"}
     for name in re.findall(r"`(\w+)`", re.search(r"The sections are (.*?)A folder", text, re.DOTALL).group(1)):
@@ -258,51 +257,51 @@ def test_books_that_begin_within_the_month(pack_of_lines):
     assert "There are no entries before 10 Mar 2025" in tables["key_figures"].table.notes[1]
 
 
-def test_ages_of_ledgers_without_a_type(load_month, make_pack):
+def test_ages_of_ledgers_without_a_type(load_month):
     """Books of a journal have no receivables by type: the page says how to name them, and shows those that are."""
-    books, periods = load_month("2025-02")
+    books = load_month("2025-02")
     types = books.ledgers["financial_account_type"]
-    untyped = books._replace(ledgers=books.ledgers.assign(financial_account_type=types.where(~types.isin(AGED))))
-    pack = make_pack(untyped, periods)
+    untyped = books.ledgers.assign(financial_account_type=types.where(~types.isin(AGED)))
+    journal = aa.Books(books.lines, untyped, books.period, reports=books.reports)
+    pack = aa.monthly_pack(journal)
     assert "ageing" not in pack.content.tables
     assert "name them with aged_ledgers, or --aged-ledger of the command" in pack.html
-    pack = make_pack(untyped, periods, aged_ledgers=["Supplier Payables"])
+    pack = aa.monthly_pack(journal, aged_ledgers=["Supplier Payables"])
     assert pack.content.tables["ageing"].table.rows[0].label == "Supplier Payables"
-    whole = make_pack(untyped, periods, aged_ledgers=["Payables"])
+    whole = aa.monthly_pack(journal, aged_ledgers=["Payables"])
     figures, alone = whole.content.tables["ageing"].figures, pack.content.tables["ageing"].figures
     assert figures["led_payables:SUPPLIER PAYABLES|total"].exact() == alone["led_payable|total"].exact() > 0
     sheet = whole.content.tables["balance"].figures
     assert figures["led_payables|total"].exact() == sheet["led_payables|2025-02"].exact()
     assert "Parties and invoice numbers are read from the texts" in whole.html
     with pytest.raises(InputError, match="did you mean 'Supplier Payables'"):
-        make_pack(untyped, periods, aged_ledgers=["Suplier Payables"])
+        aa.monthly_pack(journal, aged_ledgers=["Suplier Payables"])
 
 
 @pytest.mark.long
-def test_a_report_that_does_not_agree(load_month, make_pack):
-    """The pack is made, is not proven, and says which report differs; so does a load that is not complete."""
-    books, periods = load_month("2026-05")
-    april = books.compared["2026-05 prior"]._replace(ties=False, verdict="2 differences, 1 of them a cause")
-    differing = books._replace(compared=books.compared | {"2026-05 prior": april})
-    pack = make_pack(differing, periods)
+def test_a_report_that_does_not_agree(load_month):
+    """The pack is made, is not proven, and says which report differs; a load that is not complete is refused."""
+    books = load_month("2026-05")
+    may, april, *others = books.reports
+    differing = altered(april, lines=april.lines.assign(amount=-april.lines["amount"]))
+    pack = aa.monthly_pack(books.with_reports([may, differing, *others]))
     assert not pack.proven
     assert pack.verdict.startswith("Cash flow not proven. Undecided: 402.43 received and 6,085.03 paid in May 2026")
-    assert pack.verdict.endswith(" Apr 2026: 2 differences, 1 of them a cause")
+    assert re.search(r" Apr 2026: \d+ differences", pack.verdict)
     assert '<strong data-field="verdict">cash flow not proven</strong>' in pack.html
-    incomplete = books._replace(certificate=aa.check_completeness(books.lines.iloc[1:]))
-    pack = make_pack(incomplete, periods)
-    assert not pack.proven
-    assert pack.reasons[0].startswith("The load: NOT COMPLETE: ")
+    lines = books.lines
+    lines.attrs["load"] |= {"complete": False, "missing": {"led_rent": "HTTP 503"}}
+    incomplete = aa.Books(lines, books.ledgers, books.period, reports=books.reports)
+    with pytest.raises(IncompleteLoadError, match=r"the pack of 2026-05-01 to .* cannot be made: .*led_rent"):
+        aa.monthly_pack(incomplete)
 
 
 @pytest.mark.long
-def test_code_is_shown_on_demand(demo_company, demo_pack):
+def test_code_is_shown_on_demand(load_month, demo_pack):
     """Without show_code no call is in the page."""
     assert "aa.income_statement" not in demo_pack.html
-    pack = aa.monthly_pack(
-        demo_company.client, "2025-02", show_code=True, sections=["summary", "income_statement"], progress=False
-    )
-    assert "aa.income_statement(lines, ledgers, " in pack.html
+    pack = aa.monthly_pack(load_month("2025-02"), show_code=True, sections=["summary", "income_statement"])
+    assert "aa.income_statement(books, " in pack.html
 
 
 @pytest.mark.parametrize(
@@ -310,9 +309,9 @@ def test_code_is_shown_on_demand(demo_company, demo_pack):
     ["2025-01", *(pytest.param(one, marks=pytest.mark.long) for one in ("2026-05-10/2026-05-16", "2026-Q1", "2025"))],
 )
 @pytest.mark.long
-def test_other_periods(demo_company, period):
+def test_other_periods(load_month, period):
     """The first month of the books, a quarter, a week and a year: what is not known is not zero, all else adds up."""
-    pack = aa.monthly_pack(demo_company.client, period, books_start=demo_company.start_date, progress=False)
+    pack = aa.monthly_pack(load_month(period))
     _, sums = read_checked(pack.html)
     if period == "2025-01":
         figures = sums.data["tables"]["key_figures"]["figures"]
@@ -320,22 +319,28 @@ def test_other_periods(demo_company, period):
         assert unknown == {"2025-01 prior", "2025-01 prior_year"}
 
 
-def test_what_is_refused(demo_company):
-    """A period without lines, one of another zone, a section that does not exist, and no client."""
-    client = demo_company.client
+def test_what_is_refused(load_month, demo_company):
+    """A period without lines, days not loaded, another zone, an unknown section, a choice of lines, and no books."""
+    books = load_month("2026-05")
     with pytest.raises(EmptyPeriodError, match="there are no line entries from 2027-01-01 to 2027-01-31"):
-        aa.monthly_pack(client, "2027-01", progress=False)
-    with pytest.raises(PeriodError, match="days of the pack are counted in America/New_York"):
-        aa.monthly_pack(client, aa.Period("2026-05-01", "2026-05-31", "UTC"), time_zone="America/New_York")
+        aa.monthly_pack(aa.load_books(demo_company.client, "2027-01", reports=[], progress=False))
+    with pytest.raises(IncompleteLoadError, match=r"the pack of 2026-06-01 to .* the load covers 2025-01-01"):
+        aa.monthly_pack(books, "2026-06")
+    with pytest.raises(PeriodError, match="is not of the zone America/New_York"):
+        aa.monthly_pack(books, aa.Period("2026-05-01", "2026-05-31", "UTC"))
+    with pytest.raises(InputError, match="a pack takes the lines as they were loaded, and these are 'large'"):
+        aa.monthly_pack(books.with_lines(books.lines.query("amount > 100"), label="large"))
     with pytest.raises(InputError, match="sections: 'payee' is unknown; did you mean 'payees'"):
-        aa.monthly_pack(client, "2026-05", sections=["payee"])
+        aa.monthly_pack(books, sections=["payee"])
     with pytest.raises(InputError, match="sections: 'x' is unknown; there are ageing, assumptions, "):
-        aa.monthly_pack(client, "2026-05", sections=["x"])
+        aa.monthly_pack(books, sections=["x"])
     assert PageOptions(["cash-bridge", "payees"]).check()[1] == ("cash_bridge", "payees")
-    with pytest.raises(InputError, match="source is of type str, not LedgerClient; connect\\(\\) returns one"):
-        aa.monthly_pack("http://x", "2026-05")
+    with pytest.raises(
+        InputError, match="books is of type LedgerClient, not Books; load_books\\(client\\) returns them"
+    ):
+        aa.monthly_pack(demo_company.client, "2026-05")
     with pytest.raises(InputError, match="no-such-folder is not a folder"):
-        aa.monthly_pack(client, "2026-05", templates="no-such-folder")
+        aa.monthly_pack(books, templates="no-such-folder")
 
 
 def test_periods_around_a_fiscal_year():
@@ -351,13 +356,9 @@ def test_periods_around_a_fiscal_year():
 
 
 @pytest.mark.long
-def test_the_same_books_give_the_same_page(demo_company, demo_pack):
+def test_the_same_books_give_the_same_page(load_month, demo_pack):
     """But for the time when it was made, a pack made again has the same text and data."""
-    again = aa.monthly_pack(
-        demo_company.client, "2026-05", company=demo_pack.company, currency="USD", books_start=demo_company.start_date,
-        progress=False,
-    )  # fmt: skip
-    packs = (again, demo_pack)
+    packs = (aa.monthly_pack(load_month("2026-05")), demo_pack)
     pages = [re.sub(r"<script.*?</script>", "", one.html, flags=re.DOTALL).replace(one.created_at, "") for one in packs]
     assert pages[0] == pages[1]
     data = [RecordedSums(PageReader(one.html).data).data | {"created_at": ""} for one in packs]

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, shown_figures
 
-from accounting_analytics.client.settings import Presentation
-from accounting_analytics.pack.monthly_pack import PageOptions, pack_of_books
+import accounting_analytics as aa
 from accounting_analytics.pack.read_page import agrees, read_shown, value_text
 
 pytestmark = pytest.mark.browser
@@ -119,7 +118,7 @@ def test_every_button_unfolds_its_own_amount(browser, opened, demo_pack):
 
 def test_what_is_in_the_books_runs_nothing(browser, opened, load_month):
     """Names, descriptions, company and currency are texts, also where they are unfolded."""
-    books, periods = load_month("2025-02")  # there is little before it to load
+    books = load_month("2025-02")  # there is little before it to load
     names = {one: f"{PAYLOAD} {number}" for number, one in enumerate(books.ledgers["id"])}
     ledgers = books.ledgers.assign(name=books.ledgers["id"].map(names))
     texts = {name: pd.Series(PAYLOAD, index=books.lines.index) for name in ("journal_entry_description", "description")}
@@ -127,8 +126,9 @@ def test_what_is_in_the_books_runs_nothing(browser, opened, load_month):
         **texts, transaction_description=PAYLOAD, ledger_name=books.lines["ledger_id"].map(names)
     )
     lines.attrs = books.lines.attrs
-    hostile = books._replace(ledgers=ledgers, lines=lines, notes=(PAYLOAD,))
-    pack = pack_of_books(hostile, periods, Presentation(PAYLOAD, PAYLOAD), PageOptions(show_code=True))
+    lines.attrs["notes"] = [PAYLOAD]
+    hostile = aa.Books(lines, ledgers, books.period, reports=books.reports, company=PAYLOAD, currency=PAYLOAD)
+    pack = aa.monthly_pack(hostile, show_code=True)
     opened(pack)
     assert browser.evaluate("document.title") == pack.title
     assert browser.evaluate("document.querySelectorAll('img').length") == 0

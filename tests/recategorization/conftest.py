@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import httpx
 import pandas as pd
 import pytest
+from plain_books import books_of
 from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks
 
 import accounting_analytics as aa
@@ -191,8 +192,8 @@ def rules(tmp_path):
 def plan(books, rules):
     """Return the plan made by the rules."""
     ledgers, lines = books.load()
-    proposals = aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
-    return aa.plan_recategorization(proposals, ledgers=ledgers, instance_id=books.instance)
+    proposals = aa.propose(aa.uncategorized_queue(aa.Books(lines, ledgers)), rules, books_of(ledgers))
+    return aa.plan_recategorization(proposals, books_of(ledgers), instance_id=books.instance)
 
 
 @pytest.fixture

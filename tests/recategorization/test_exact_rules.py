@@ -46,7 +46,7 @@ def plan_rules(books, tmp_path):
     }  # fmt: skip
     books.post(*(("2025-03-12", amounts, "Unusual") for amounts in (refund, joint)))
     ledgers, lines = books.load()
-    queue = aa.uncategorized_queue(lines, ledgers)
+    queue = aa.uncategorized_queue(aa.Books(lines, ledgers))
 
     def plan_up_to(limit, tools="Meals"):
         file = tmp_path / "rules.toml"

@@ -1,6 +1,7 @@
 """The journal of a run: its content, how it is resumed, and what it refuses."""
 
 import pytest
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import PlanError
@@ -32,8 +33,8 @@ def test_a_suggestion_is_recorded_with_its_reason(books, build, tmp_path):
     """The journal has why a category was suggested, and how certain that was; undoing it is no suggestion."""
     ledgers, lines = books.load()
     why = {"confidence": 0.99, "reason": "all of 9 past transactions in Meals"}
-    proposals = build.proposals(aa.uncategorized_queue(lines, ledgers), {"txn_0": books.meals}, **why)
-    plan = aa.plan_recategorization(proposals, ledgers=ledgers)
+    proposals = build.proposals(aa.uncategorized_queue(aa.Books(lines, ledgers)), {"txn_0": books.meals}, **why)
+    plan = aa.plan_recategorization(proposals, books_of(ledgers))
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     (intent,) = [event for event in build.events(tmp_path / "journal") if event["event"] == "intent"]
     assert {name: intent[name] for name in why} == why

@@ -4,6 +4,7 @@ from decimal import Decimal
 
 import pandas as pd
 import pytest
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import AmountError, FrameError, InputError, PlanError
@@ -149,7 +150,7 @@ def test_outcomes_of_another_plan(build, sums):
 def proposed(books, rules):
     """Return the ledgers and the proposals of the rules."""
     ledgers, lines = books.load()
-    return ledgers, aa.propose(aa.uncategorized_queue(lines, ledgers), rules, ledgers)
+    return ledgers, aa.propose(aa.uncategorized_queue(aa.Books(lines, ledgers)), rules, books_of(ledgers))
 
 
 def test_edit_of_the_name_alone_is_refused(proposed):
@@ -160,17 +161,17 @@ def test_edit_of_the_name_alone_is_refused(proposed):
     edited.loc[label, "updated_category_ledger_name"] = "Software"
     reason = "the new category is 'Meals' by updated_category_ledger_id, but 'Software' by"
     with pytest.raises(PlanError) as caught:
-        aa.plan_recategorization(edited, ledgers=ledgers)
+        aa.plan_recategorization(edited, books_of(ledgers))
     assert str(caught.value).startswith(f"row {label} of the proposals (transaction txn_1): {reason}")
 
 
 def test_a_whole_column_may_be_cleared_or_be_dropped(proposed):
     """A column without any value is filled from the other; without the column the frame is refused."""
     ledgers, proposals = proposed
-    expected = aa.plan_recategorization(proposals, ledgers=ledgers).frame
+    expected = aa.plan_recategorization(proposals, books_of(ledgers)).frame
     for column in ("updated_category_ledger_id", "updated_category_ledger_name"):
-        plan = aa.plan_recategorization(proposals.assign(**{column: None}), ledgers=ledgers)
+        plan = aa.plan_recategorization(proposals.assign(**{column: None}), books_of(ledgers))
         assert plan.frame.equals(expected)
         with pytest.raises(FrameError, match=f"{column}: column is missing"):
-            aa.plan_recategorization(proposals.drop(columns=column), ledgers=ledgers)
-    assert len(aa.plan_recategorization(proposals[:0], ledgers=ledgers)) == 0
+            aa.plan_recategorization(proposals.drop(columns=column), books_of(ledgers))
+    assert len(aa.plan_recategorization(proposals[:0], books_of(ledgers))) == 0

@@ -17,6 +17,7 @@ from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.core.periods import LOCALTIME, time_zone_names
+from accounting_analytics.reconciliation.compared_report import compare_reports
 
 ZONES = sorted(time_zone_names() - {LOCALTIME})
 DAY = dt.timedelta(days=1)
@@ -123,9 +124,9 @@ OF_BALANCES = {"missing before": plant_missing_before, "cash account": plant_cas
 def reconciled(books, report, *, is_anchored=False, transfers=""):
     """Reconcile with what the package recomputes, perhaps from the starting balances of the report."""
     lines, ledgers = line_frame(books.lines), ledger_frame(transfers=transfers)
-    starting = report.starting_balances if is_anchored else None
-    recomputed = aa.recompute_cash_flow(lines, ledgers, *books.days, time_zone=books.zone, starting_balances=starting)
-    return aa.reconcile(report, recomputed, line_entries=lines, ledgers=ledgers)
+    opening = (books.days[0], report.starting_balances) if is_anchored else None
+    recomputed = aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone=books.zone, opening=opening), books.days)
+    return compare_reports(report, recomputed, lines, ledgers)
 
 
 def fits(books, report, assumption):
@@ -256,11 +257,11 @@ def test_nothing_is_assumed_without_ledgers():
     """Without the chart of accounts nothing can be recomputed or assumed; where the reports tie it is not read."""
     error = planted(plant_cash_flag, 1)
     books, lines = error.books, line_frame(error.books.lines)
-    recomputed = aa.recompute_cash_flow(lines, ledger_frame(), *books.days, time_zone=books.zone)
-    assert not aa.reconcile(error.report, recomputed, line_entries=lines).assumptions
+    recomputed = aa.recompute_cash_flow(aa.Books(lines, ledger_frame(), time_zone=books.zone), books.days)
+    assert not compare_reports(error.report, recomputed, lines).assumptions
     ledgers = ledger_frame(transfers=error.expected["ledger"])
-    assert aa.reconcile(error.report, recomputed, line_entries=lines, ledgers=ledgers).assumptions
-    assert aa.reconcile(naive_report(books), recomputed, line_entries=lines, ledgers=object()).ties
+    assert compare_reports(error.report, recomputed, lines, ledgers).assumptions
+    assert compare_reports(naive_report(books), recomputed, lines, object()).ties
 
 
 @pytest.mark.parametrize("kind", ["zone", "end date"])
@@ -305,8 +306,8 @@ def test_reports_of_the_service_for_other_days(demo_company, served, kind, days,
     report = aa.load_cash_flow_report(demo_company.client, *days, **options)
     period = aa.Period(*MARCH, demo_company.time_zone)
     reported = altered(report, period=period)
-    recomputed = aa.recompute_cash_flow(lines, ledgers, *MARCH, time_zone=demo_company.time_zone)
-    outcome = aa.reconcile(reported, recomputed, line_entries=lines, ledgers=ledgers)
+    recomputed = aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone=demo_company.time_zone), MARCH)
+    outcome = compare_reports(reported, recomputed, lines, ledgers)
     (found,) = outcome.assumptions
     assert found.kind == kind
     assert kind != "zone" or "UTC" in found.time_zones

@@ -9,7 +9,8 @@ from planted_books import Line, line_frame
 from small_reports import small_report
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import FrameError, IncompleteLoadError
+from accounting_analytics.core.errors import FrameError, IncompleteLoadError, InputError
+from accounting_analytics.reconciliation.compared_report import compare_reports
 
 MARCH = ("2025-03-01", "2025-03-31")
 LINES = [
@@ -32,9 +33,25 @@ def frame(lines, *, named=True):
     return found.assign(journal_entry_line_entry_ids=pd.Series(named_ids, dtype="str")) if named else found
 
 
+LEDGERS = pd.DataFrame(
+    {
+        "id": ["bank", "rent", "sales"],
+        "name": ["Bank", "Rent", "Sales"],
+        "report_cash_flow": [True, False, False],
+        "parent_id": pd.Series([None] * 3, dtype="str"),
+        "sort_code": ["1", "2", "3"],
+    }
+)
+
+
+def certified(lines, *reports):
+    """Return the certificate of lines, with reports of the service."""
+    return aa.check_completeness(aa.Books(lines, LEDGERS, MARCH, time_zone="UTC", reports=reports))
+
+
 def test_sound_books_are_complete():
     """Debits equal credits, every named line was loaded, and the summary states it."""
-    certificate = aa.check_completeness(loaded_frame())
+    certificate = certified(loaded_frame())
     assert certificate.complete
     assert (certificate.lines, certificate.entries, certificate.debits, certificate.credits) == (
         4,
@@ -51,14 +68,14 @@ def test_nulls_are_refused(name):
     lines = loaded_frame()
     lines.loc[lines["journal_entry_id"] == "e2", name] = None
     with pytest.raises(FrameError, match=f"column '{name}' is null where a value is required"):
-        aa.check_completeness(lines)
+        certified(lines)
     with pytest.raises(FrameError, match=name):
-        aa.check_completeness(lines.drop(columns=name))
+        certified(lines.drop(columns=name))
 
 
 def test_a_missing_line_is_named():
     """A line that its entry names and the load lacks is found by its id and by the difference of its entry."""
-    certificate = aa.check_completeness(frame(LINES[:3]))
+    certificate = certified(frame(LINES[:3]))
     assert not certificate.complete
     assert certificate.problems["journal_entry_id"].tolist() == ["e2", "e2"]
     assert certificate.problems["line_entry_id"].dropna().tolist() == ["d"]
@@ -80,22 +97,22 @@ def test_a_missing_line_is_named():
 def test_a_cent_off_is_found_without_names():
     """Without the ids of lines an unbalanced entry is still found, and the certificate states what was not checked."""
     lines = [*LINES[:3], ("d", "sales", "e2", "-7.00")]
-    certificate = aa.check_completeness(frame(lines, named=False))
+    certificate = certified(frame(lines, named=False))
     assert certificate.problems["difference"].tolist() == [0.01]
-    assert "no line ids" in aa.check_completeness(loaded_frame(named=False)).summary()
+    assert "no line ids" in certified(loaded_frame(named=False)).summary()
 
 
 def test_a_load_without_lines_is_complete():
     """A load without lines is complete."""
     empty = frame([])
     empty.attrs["load"] = METADATA | {"lines": 0}
-    assert aa.check_completeness(empty).complete
+    assert certified(empty).complete
 
 
 def test_html_is_escaped():
     """Ids are escaped in HTML."""
     signed = frame([("a", "bank", "e1", "1.00")], named=False).assign(journal_entry_id=["<script>"])
-    assert "<script>" not in aa.check_completeness(signed)._repr_html_()
+    assert "<script>" not in certified(signed)._repr_html_()
 
 
 METADATA = {
@@ -121,15 +138,17 @@ def test_a_filtered_frame_is_not_complete():
     """A frame without some entries still balances, but has fewer lines than were loaded; another one has more."""
     loaded = loaded_frame()
     for changed in (loaded[loaded["journal_entry_id"] != "e1"], loaded.iloc[[*range(len(loaded)), 0]]):
-        certificate = aa.check_completeness(changed)
-        assert not certificate.complete
-        assert f"{len(changed)} lines in the frame, {len(LINES)} loaded" in certificate.explain()
-    assert aa.check_completeness(loaded).complete
+        with pytest.raises(IncompleteLoadError, match="not those that were loaded"):
+            certified(changed)
+    chosen = aa.Books(loaded, LEDGERS).with_lines(loaded[loaded["journal_entry_id"] != "e1"], label="without rent")
+    with pytest.raises(InputError, match=r"a certificate takes the lines as they were loaded, .* 'without rent'"):
+        aa.check_completeness(chosen)
+    assert certified(loaded).complete
 
 
 def test_a_frame_without_metadata_is_never_complete():
     """A frame that states no load may lack days and whole entries, so the certificate says that it was not checked."""
-    certificate = aa.check_completeness(frame(LINES))
+    certificate = certified(frame(LINES))
     assert not certificate.complete
     assert certificate.problems.empty
     assert certificate.summary() == (
@@ -148,7 +167,11 @@ def test_lines_that_appear_twice_are_found(loaded):
     twice = pd.concat([once, once[once["journal_entry_id"] == "e1"]], ignore_index=True)
     if loaded:
         twice.attrs["load"] = METADATA | {"lines": len(twice)}
-    certificate = aa.check_completeness(twice)
+    if not loaded:
+        with pytest.raises(FrameError, match="a line entry id occurs more than once: a, b"):
+            certified(twice)
+        return
+    certificate = certified(twice)
     assert not certificate.complete
     assert certificate.problems["line_entry_id"].tolist() == ["a", "b"]
     assert certificate.problems["problem"].tolist() == ["the line appears 2 times"] * 2
@@ -157,20 +180,20 @@ def test_lines_that_appear_twice_are_found(loaded):
 
 def test_what_was_verified_is_stated():
     """The certificate states whether all days or only the newest lines were read twice, and for which days."""
-    everything = aa.check_completeness(loaded_frame(consistency="all", of_one_moment="2025-03-01/2025-03-31"))
+    everything = certified(loaded_frame(consistency="all", of_one_moment="2025-03-01/2025-03-31"))
     assert everything.consistency == json.loads(everything.to_json())["consistency"] == "all"
     assert everything.summary().endswith("; no day changed while it was read")
     assert ("the days did not change while they were read", 31, 0, "") in everything.checks
-    a_week = aa.check_completeness(loaded_frame(consistency="all", of_one_moment="2025-03-25/2025-03-31"))
+    a_week = certified(loaded_frame(consistency="all", of_one_moment="2025-03-25/2025-03-31"))
     assert "(not checked: the other 24 days of 2025-03-01 to 2025-03-31" in " ".join(a_week.explain().split())
     assert a_week.summary().endswith("; of one moment: only 2025-03-25 to 2025-03-31")
-    one_page = aa.check_completeness(loaded_frame(consistency="newest", of_one_moment="/".join(MARCH)))
+    one_page = certified(loaded_frame(consistency="newest", of_one_moment="/".join(MARCH)))
     assert one_page.summary().endswith("; no day changed while it was read")
-    newest = aa.check_completeness(loaded_frame(consistency="newest", of_one_moment="not checked"))
+    newest = certified(loaded_frame(consistency="newest", of_one_moment="not checked"))
     assert newest.summary().endswith("; of one moment: not checked (only the newest days were read again)")
     assert newest.of_one_moment == json.loads(newest.to_json())["of_one_moment"] == "not checked"
     assert "(not checked: only the newest days were read again)" in " ".join(newest.explain().split())
-    assert aa.check_completeness(loaded_frame()).consistency == ""
+    assert certified(loaded_frame()).consistency == ""
 
 
 @pytest.mark.parametrize("opposing", [True, False])
@@ -182,7 +205,7 @@ def test_ledgers_that_cannot_be_balanced_are_named_first(opposing):
     bank = loaded[loaded["ledger_id"] == "bank"]
     if opposing:
         bank = bank.assign(opposing_ledger_ids=pd.array(["rent", "sales|taxes"], dtype="str"))
-    certificate = aa.check_completeness(bank)
+    certificate = certified(bank)
     first = str(certificate).splitlines()[0]
     assert not certificate.complete
     assert first.startswith("NOT BALANCED: ")
@@ -210,17 +233,17 @@ def test_everything_can_be_checked():
     """Entries, named lines, windows, lines of reports and balances of months are all checked, without a problem."""
     reports = [make_report(), make_report((), days=("2025-04-01", "2025-04-30"), starting="12.01", ending="12.01")]
     verified = loaded_frame(consistency="all", of_one_moment="/".join(MARCH))
-    certificate = aa.check_completeness(verified, report=reports)
+    certificate = certified(verified, *reports)
     assert certificate.complete
-    assert [check.checked for check in certificate.checks] == [4, 2, 4, 2, 4, 2, 1, 31, 0]
-    assert [check.note for check in certificate.checks] == [*[""] * 8, "the service has no list of them"]
+    assert [check.checked for check in certificate.checks] == [4, 2, 4, 2, 2, 1, 31, 0]
+    assert [check.note for check in certificate.checks] == [*[""] * 7, "the service has no list of them"]
     assert certificate.checks[-1].what == "the loaded ledgers are all ledgers of the books"
 
 
 def test_unchecked_claims_are_stated():
     """Without ids of lines, metadata and reports the certificate states what it does not prove."""
-    certificate = aa.check_completeness(frame(LINES, named=False))
-    assert [bool(check.note) for check in certificate.checks] == [False, False, *[True] * 7]
+    certificate = certified(frame(LINES, named=False))
+    assert [bool(check.note) for check in certificate.checks] == [False, False, *[True] * 6]
     assert "not checked: no report was given" in certificate.explain()
     assert "no report was given" in certificate._repr_html_()
 
@@ -237,8 +260,8 @@ def test_unchecked_claims_are_stated():
 )
 def test_days_without_a_window_are_named(windows, days):
     """A ledger whose windows do not cover each day of the period once is not complete."""
-    certificate = aa.check_completeness(loaded_frame(ledgers=METADATA["ledgers"] | {"rent": windows}))
-    assert failed(certificate) == [0, 0, 0, 1, 0, 0, 0, 0]
+    certificate = certified(loaded_frame(ledgers=METADATA["ledgers"] | {"rent": windows}))
+    assert failed(certificate) == [0, 0, 0, 1, 0, 0, 0]
     assert days in certificate.summary()
     assert "rent" in certificate.summary()
 
@@ -253,8 +276,8 @@ def test_days_without_a_window_are_named(windows, days):
 )
 def test_report_lines_that_were_not_loaded_are_named(lines, problem, difference):
     """A reported line that is missing or differs by a cent is named, also where the report gives ids of cash lines."""
-    certificate = aa.check_completeness(frame(LINES), report=make_report(lines))
-    assert failed(certificate) == [0, 0, 0, 0, 0, 1, 0, 0]
+    certificate = certified(frame(LINES), make_report(lines))
+    assert failed(certificate) == [0, 0, 0, 0, 1, 0, 0]
     assert certificate.problems["problem"].tolist() == [problem]
     assert certificate.problems["difference"].dropna().tolist() == ([] if difference is None else [difference])
     assert "report of 2025-03-01" in certificate.summary()
@@ -263,62 +286,66 @@ def test_report_lines_that_were_not_loaded_are_named(lines, problem, difference)
 def test_reports_may_give_ids_of_cash_lines():
     """The id of a cash line stands for the category lines of its entry."""
     report = make_report((("a", "rent", "-5.00"), ("c", "sales", "7.01")))
-    assert aa.check_completeness(loaded_frame(), report=report).complete
+    assert certified(loaded_frame(), report).complete
 
 
 def test_different_balances_of_adjoining_months_are_named():
     """A cent between the end of one month and the start of the next is found; months apart are not compared."""
     months = [make_report((), days=("2025-04-01", "2025-04-30"), starting="12.02", ending="12.02"), make_report()]
-    certificate = aa.check_completeness(frame(LINES), report=months)
-    assert failed(certificate) == [0, 0, 0, 0, 0, 0, 1, 0]
+    certificate = certified(frame(LINES), *months)
+    assert failed(certificate) == [0, 0, 0, 0, 0, 1, 0]
     assert certificate.problems["difference"].tolist() == [0.01] * 2
     assert "between 2025-03-31 and 2025-04-01" in certificate.explain()
     apart = [make_report(), make_report((), days=("2025-05-01", "2025-05-31"))]
-    assert aa.check_completeness(frame(LINES), report=apart).checks[-3].note == "no two reports have adjoining periods"
-
-
-LEDGERS = pd.DataFrame(
-    {
-        "id": ["bank", "rent", "sales"],
-        "name": ["Bank", "Rent", "Sales"],
-        "report_cash_flow": [True, False, False],
-        "parent_id": pd.Series([None] * 3, dtype="str"),
-        "sort_code": ["1", "2", "3"],
-    }
-)
+    assert certified(frame(LINES), *apart).checks[-3].note == "no two reports have adjoining periods"
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({"complete": False, "missing": {"rent": "2025-03-01/2025-03-31"}}, "ledger rent: 2025-03-01/2025-03-31"),
-        ({"filters": {"tag_ids": ["tag_1"]}}, "with tag_ids="),
-        ({"filters": {"is_cashflow": False}}, "with is_cashflow=False"),
         ({"end_date": "2025-03-30"}, "does not include all of 2025-03-01"),
         ({"time_zone": "Asia/Tokyo"}, "does not include all of"),
-        ({"lines": 5}, "1 lines were removed after the load of 5"),
     ],
 )
 def test_incomplete_loads_are_recomputed_only_when_allowed(changes, reason):
     """Refused by default, naming what is missing; where allowed, every result is marked PARTIAL."""
     lines = loaded_frame(**changes)
     with pytest.raises(IncompleteLoadError, match=f"{reason}.*allow_partial=True"):
-        aa.recompute_cash_flow(lines, LEDGERS, *MARCH, time_zone="UTC")
-    report = aa.recompute_cash_flow(lines, LEDGERS, *MARCH, time_zone="UTC", allow_partial=True)
+        aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), MARCH)
+    report = aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), MARCH, allow_partial=True)
     assert report.partial
     assert reason in report.notes[0]
     assert "PARTIAL" in report._repr_html_()
-    reconciled = aa.reconcile(make_report(starting="0.00", ending="2.01"), report)
+    reconciled = compare_reports(make_report(starting="0.00", ending="2.01"), report)
     assert reconciled.explain().startswith("PARTIAL: ")
     assert "PARTIAL" in aa.charts.waterfall(report).layout.title.subtitle.text
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (
+            {"filters": {"tag_ids": ["tag_1"]}},
+            InputError,
+            r"only lines with tag_ids=\['tag_1'\] were loaded, which are",
+        ),
+        ({"filters": {"is_cashflow": False}}, InputError, "only lines with is_cashflow=False were loaded, which are"),
+        ({"lines": 5}, IncompleteLoadError, "not those that were loaded: 1 lines were removed after the load of 5"),
+    ],
+)
+def test_loads_of_other_lines_are_no_books(changes, error, message):
+    """Chosen lines, and those of a load that were changed, are refused before anything can be allowed."""
+    with pytest.raises(error, match=message):
+        aa.Books(loaded_frame(**changes), LEDGERS, time_zone="UTC")
 
 
 def test_partial_books_that_do_not_balance_are_recomputed_when_allowed():
     """An entry without one of its lines does not balance: refused, or marked as partial."""
     lines = frame(LINES[:3])
     with pytest.raises(IncompleteLoadError, match="does not balance"):
-        aa.recompute_cash_flow(lines, LEDGERS, *MARCH, time_zone="UTC")
-    report = aa.recompute_cash_flow(lines, LEDGERS, *MARCH, time_zone="UTC", allow_partial=True)
+        aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), MARCH)
+    report = aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), MARCH, allow_partial=True)
     assert report.partial
     assert report.net_cash_flow == Decimal("-5.00")
 
@@ -326,4 +353,4 @@ def test_partial_books_that_do_not_balance_are_recomputed_when_allowed():
 def test_whole_loads_are_not_partial():
     """A load that covers the days is not partial, whatever its own zone and end."""
     lines = loaded_frame(start_date="2025-02-28", end_date="2025-04-01", time_zone="Asia/Tokyo")
-    assert not aa.recompute_cash_flow(lines, LEDGERS, *MARCH).partial
+    assert not aa.recompute_cash_flow(aa.Books(lines, LEDGERS), MARCH).partial

@@ -15,6 +15,7 @@ from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError
+from accounting_analytics.reconciliation.compared_report import ComparedReport, compare_reports
 from accounting_analytics.reconciliation.differences import Comparison, Difference
 
 DAYS = ("2025-03-01", "2025-03-31")
@@ -42,17 +43,17 @@ def line_frame(seed=1, count=100):
 
 
 LINES = line_frame()
-RECOMPUTED = aa.recompute_cash_flow(LINES, LEDGERS, *DAYS, time_zone="UTC")
+RECOMPUTED = aa.recompute_cash_flow(aa.Books(LINES, LEDGERS, time_zone="UTC"), DAYS)
 
 
 def as_reported(lines):
     """Report of other books, as if the service had sent it."""
-    return dataclasses.replace(aa.recompute_cash_flow(lines, LEDGERS, *DAYS, time_zone="UTC"), origin="loaded")
+    return dataclasses.replace(aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), DAYS), origin="loaded")
 
 
 def reconciled(reported, recomputed=RECOMPUTED, lines=LINES):
     """Reconcile with all that is known."""
-    return aa.reconcile(reported, recomputed, line_entries=lines, ledgers=LEDGERS)
+    return compare_reports(reported, recomputed, lines, LEDGERS)
 
 
 def causes(outcome):
@@ -92,7 +93,7 @@ def test_an_omitted_line_is_named_as_people_know_it(seed):
 def test_many_causes_are_all_shown():
     """A report in which 68 lines are missing names each of them."""
     lines = line_frame(seed=5, count=300)
-    recomputed = aa.recompute_cash_flow(lines, LEDGERS, *DAYS, time_zone="UTC")
+    recomputed = aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), DAYS)
     omitted = recomputed.exact().lines.head(68)
     outcome = reconciled(as_reported(without_entries(lines, omitted["journal_entry_id"])), recomputed, lines)
     text = outcome.explain()
@@ -135,10 +136,10 @@ def test_a_load_with_an_unknown_ledger_names_it():
     sentence = f"{len(of_rent)} lines that sum to {of_rent['signed_amount'].sum():,.2f}; whether they report"
     for frame, name in ((lines, "Rent (rent)"), (LINES, "rent")):
         with pytest.raises(FrameError) as raised:
-            aa.recompute_cash_flow(frame, known, *DAYS, time_zone="UTC")
+            aa.recompute_cash_flow(aa.Books(frame, known, time_zone="UTC"), DAYS)
         assert f"1 ledger of the line entries not in ledgers: {name} with {sentence}" in str(raised.value)
     with pytest.raises(FrameError) as raised:
-        aa.recompute_cash_flow(lines, known, *DAYS, time_zone="UTC", starting_balances={})
+        aa.recompute_cash_flow(aa.Books(lines, known, time_zone="UTC", opening=(DAYS[0], {})), DAYS)
     within = of_rent[of_rent["datetime"] >= pd.Timestamp(DAYS[0], tz="UTC")]
     assert f"with {len(within)} lines that sum to {within['signed_amount'].sum():,.2f}" in str(raised.value)
 
@@ -195,7 +196,7 @@ def make_result():
             for number in range(count)
         )
         comparisons = (Comparison("starting_cash_balance", 1, 0, independent=False), Comparison("line", 90, count))
-        return aa.Reconciliation(aa.Period.of("2025-01-01", "2025-01-31", "UTC"), differences, comparisons, **options)
+        return ComparedReport(aa.Period.of("2025-01-01", "2025-01-31", "UTC"), differences, comparisons, **options)
 
     return make
 

@@ -64,7 +64,7 @@ def payment(days, text, amount):
 
 def aged(*entries, **options):
     """Return what is open on the last day."""
-    return aa.ageing(lines(*entries), chart(), LAST, time_zone="UTC", **options)
+    return aa.ageing(aa.Books(lines(*entries), chart(), time_zone="UTC"), as_of=LAST, **options)
 
 
 def open_items(*entries):
@@ -271,12 +271,15 @@ def test_payables_are_positive_too():
     assert result["Payables", "0-30"].amount == 50.0
     assert [one.name for one in aged(*entries, accounts=["Payables"]).accounts] == ["Payables"]
     with pytest.raises(aa.errors.InputError, match="no ledger is an account of type accounts_receivable"):
-        aa.ageing(lines(*entries), chart([row for row in CHART if row[0] not in {"ar", "ap"}]), LAST, time_zone="UTC")
+        aa.ageing(
+            aa.Books(lines(*entries), chart([row for row in CHART if row[0] not in {"ar", "ap"}]), time_zone="UTC"),
+            as_of=LAST,
+        )
     with pytest.raises(aa.errors.InputError, match="is not a figure: give a ledger"):
         result["Payables", "30-60"]
     once = lines(*entries)
     with pytest.raises(aa.errors.FrameError, match="a line entry id occurs more than once"):
-        aa.ageing(pd.concat([once, once]), chart(), LAST, time_zone="UTC")
+        aa.ageing(aa.Books(pd.concat([once, once]), chart(), time_zone="UTC"), as_of=LAST)
 
 
 def test_the_demo_company(demo_company):
@@ -285,10 +288,10 @@ def test_the_demo_company(demo_company):
     ledgers = aa.discover_ledgers(client, *days)
     entries = aa.load_line_entries(client, ledgers["id"], *days)
     later = aa.load_line_entries(client, ledgers["id"], "2026-01-01", "2026-06-30")
-    assert any("counted since 1 Jan 2026" in note for note in aa.ageing(later, ledgers).notes)
-    result = aa.ageing(entries, ledgers)
+    assert any("counted since 1 Jan 2026" in note for note in aa.ageing(aa.Books(later, ledgers)).notes)
+    result = aa.ageing(aa.Books(entries, ledgers))
     assert not any("counted since" in note for note in result.notes)
-    sheet = aa.balance_sheet(entries, ledgers, "2026-06-01", LAST)
+    sheet = aa.balance_sheet(aa.Books(entries, ledgers), ("2026-06-01", LAST))
     for name in ("Wholesale Receivables", "Supplier Payables"):
         assert result[name, "total"].exact() == sheet[name, "2026-06"].exact()
     assert len(result["Wholesale Receivables", "total"].terms) == 5
@@ -298,14 +301,14 @@ def test_the_demo_company(demo_company):
     assert sum(Decimal(one["total"]) for one in content["parties"]) == Decimal("36587.29")
     some = aa.load_line_entries(client, ["led_operating"], *days)
     with pytest.raises(aa.errors.IncompleteLoadError, match="'Wholesale Receivables' was not loaded"):
-        aa.ageing(some, ledgers)
+        aa.ageing(aa.Books(some, ledgers))
 
 
 def test_the_sign_is_that_of_the_type():
     """A receivable on the credit side, and a payable on the debit side, is positive where it is owed."""
     rows = [(*row[:4], {"ar": "credit", "ap": "debit"}.get(row[0], row[4]), *row[5:]) for row in CHART]
     entries = lines(invoice(5, "Invoice 7 to Deli", "700.00"), bill(4, "Bill 3 from Roaster", "40.00"))
-    result = aa.ageing(entries, chart(rows), LAST, time_zone="UTC")
+    result = aa.ageing(aa.Books(entries, chart(rows), time_zone="UTC"), as_of=LAST)
     assert (result["Receivables", "total"].amount, result["Payables", "total"].amount) == (700.0, 40.0)
 
 
@@ -328,11 +331,11 @@ def test_ledgers_below_are_parties():
         (20, "Payment by Ada", "100.00", "bank", "ar"),
         (10, "Received", "50.00", "bank", "eu-bob"),
     )
-    result = aa.ageing(entries, chart(BELOW, PARENTS), LAST, time_zone="UTC")
+    result = aa.ageing(aa.Books(entries, chart(BELOW, PARENTS), time_zone="UTC"), as_of=LAST)
     assert dict(zip(result.frame["party"], result.frame["total"], strict=True)) == {"ADA": 390.0, "EU:BOB": 130.0}
     assert result["Receivables", "total"].amount == 520.0
     untyped = chart([(*row[:5], None, row[6]) for row in BELOW], PARENTS)
-    result = aa.ageing(entries, untyped, LAST, time_zone="UTC", accounts=["Receivables"])
+    result = aa.ageing(aa.Books(entries, untyped, time_zone="UTC"), as_of=LAST, accounts=["Receivables"])
     assert result["Receivables", "total"].amount == 520.0
 
 
@@ -345,9 +348,9 @@ def test_ledgers_that_have_no_ages():
         (["Ada", "Receivables"], "'Receivables:Ada' is below 'Receivables', whose ages include it; name one"),
     ):
         with pytest.raises(aa.errors.InputError, match=message):
-            aa.ageing(entries, chart(BELOW, PARENTS), LAST, time_zone="UTC", accounts=accounts)
+            aa.ageing(aa.Books(entries, chart(BELOW, PARENTS), time_zone="UTC"), as_of=LAST, accounts=accounts)
     unknown = chart(BELOW, parent_known=[row[0] != "ada" for row in BELOW])
-    notes = " ".join(aa.ageing(entries, unknown, LAST, time_zone="UTC").notes)
+    notes = " ".join(aa.ageing(aa.Books(entries, unknown, time_zone="UTC"), as_of=LAST).notes)
     assert "The parents of 1 ledger are not known (Ada): what is below a listed ledger may be missing" in notes
 
 
@@ -440,7 +443,7 @@ def test_random_accounts_are_matched_as_their_entries_say(entries, ledger_id):
     """What is open of each line is what an oracle says that knows parties and numbers, and reads no text."""
     sides = {"ar": ("ar", "sales"), "ap": ("costs", "ap")}[ledger_id]
     rows = [(one.days, one.text, f"{abs(one.units)}.00", *(sides if one.units > 0 else sides[::-1])) for one in entries]
-    account = aa.ageing(lines(*rows), chart(), LAST, time_zone="UTC", accounts=[ledger_id]).accounts[0]
+    account = aa.ageing(aa.Books(lines(*rows), chart(), time_zone="UTC"), as_of=LAST, accounts=[ledger_id]).accounts[0]
     found = {int(one.item.id.split("-")[1]): one.open_units for one in account.items}
     assert found == {at: 100 * units for at, units in enumerate(Oracle(entries).left) if units}
     owed = {one.party for one in entries if one.units > 0}
@@ -470,8 +473,8 @@ def test_the_rows_sum_to_the_balance_sheet(entries, days):
     )
     last, first = LAST - dt.timedelta(days=days), LAST - dt.timedelta(days=400)
     ledgers = chart(BELOW, PARENTS)
-    result = aa.ageing(books, ledgers, last, time_zone="UTC")
-    sheet = aa.balance_sheet(books, ledgers, first, last, time_zone="UTC", books_start=first)
+    result = aa.ageing(aa.Books(books, ledgers, time_zone="UTC"), as_of=last)
+    sheet = aa.balance_sheet(aa.Books(books, ledgers, time_zone="UTC", opening=first), (first, last))
     for account in result.accounts:
         try:
             balance = sheet[account.ledger_id, sheet.columns[-1].key].exact()

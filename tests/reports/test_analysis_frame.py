@@ -22,13 +22,13 @@ def lines(demo_company, ledgers):
 
 def test_a_pivot_is_one_line(lines, ledgers):
     """Expenses by payee and month sum to the income statement, and rent is that of its one payee."""
-    frame = aa.analysis_frame(lines, ledgers)
+    frame = aa.analysis_frame(aa.Books(lines, ledgers))
     expenses = frame[frame["type"] == "expense"]
     table = expenses.pivot_table(index="payee", columns="month", values="signed_amount", aggfunc="sum")
     assert list(table.columns) == ["2026-01", "2026-02", "2026-03"]
     assert table.loc["KENT AVE PROPERTIES"].tolist() == [7900.0] * 3
     revenue = -frame.loc[frame["type"] == "revenue", "signed_amount"].sum()
-    income = aa.income_statement(lines, ledgers, *DAYS)
+    income = aa.income_statement(aa.Books(lines, ledgers), DAYS)
     assert round(revenue - expenses["signed_amount"].sum(), 2) == round(
         sum(income["Net income", month].amount for month in table.columns), 2
     )
@@ -36,7 +36,7 @@ def test_a_pivot_is_one_line(lines, ledgers):
 
 def test_the_added_columns(lines, ledgers):
     """Rows, order, values and metadata of the load stay; each line has its ledger's place, direction and month."""
-    frame = aa.analysis_frame(lines, ledgers)
+    frame = aa.analysis_frame(aa.Books(lines, ledgers))
     pd.testing.assert_frame_equal(frame[list(lines.columns)], lines)
     assert frame.attrs["load"] == lines.attrs["load"]
     rent = frame[frame["ledger_name"] == "Rent"].iloc[0]
@@ -47,8 +47,10 @@ def test_the_added_columns(lines, ledgers):
     roots = frame[frame["ledger_id"].isin(ledgers.loc[ledgers["parent_id"].isna(), "id"])]
     assert roots["parent"].isna().all()
     with pytest.raises(aa.errors.InputError, match="is 2026-01-01, in Pacific/Kiritimati 2026-01-02: name the zone"):
-        aa.analysis_frame(lines, ledgers, time_zone="Pacific/Kiritimati")
+        aa.analysis_frame(aa.Books(lines, ledgers, time_zone="Pacific/Kiritimati"))
     without_days = lines.drop(columns="local_date")
-    assert aa.analysis_frame(without_days, ledgers, time_zone="Pacific/Kiritimati")["month"].max() == "2026-04"
+    assert (
+        aa.analysis_frame(aa.Books(without_days, ledgers, time_zone="Pacific/Kiritimati"))["month"].max() == "2026-04"
+    )
     with pytest.raises(aa.errors.FrameError, match="ledgers do not contain 1 ledger of the line entries"):
-        aa.analysis_frame(lines, ledgers[ledgers["name"] != "Rent"])
+        aa.analysis_frame(aa.Books(lines, ledgers[ledgers["name"] != "Rent"]))

@@ -48,9 +48,9 @@ def test_spark_makes_the_report_of_pandas(spark_session, books, amounts, session
     spark_session.conf.set("spark.sql.session.timeZone", session_zone)
     on_spark = spark_session.read.parquet(str(paths[amounts]))
     table = pq.read_table(paths[amounts])
-    report = aa.recompute_cash_flow(on_spark, ledgers, *MARCH, time_zone=ZONE, lines=lines, scale=2)
+    report = aa.recompute_cash_flow(aa.Books(on_spark, ledgers, time_zone=ZONE, scale=2), MARCH, lines=lines)
     report.exact().checked()
-    expected = aa.recompute_cash_flow(table, ledgers, *MARCH, time_zone=ZONE, scale=2)
+    expected = aa.recompute_cash_flow(aa.Books(table, ledgers, time_zone=ZONE, scale=2), MARCH)
     assert len(expected.lines) > 1000
     assert len(report.lines) == (len(expected.lines) if lines else 0)
     for name in TABLES if lines else (name for name in TABLES if name != "lines"):

@@ -69,15 +69,15 @@ CHANGES = {
 def test_days_stay_what_they_are(lines, ledgers, change):
     """The zone of the ledgers is taken, because it gives every ``local_date``; else a zone must be named."""
     changed = CHANGES[change](lines, ledgers)
-    found = aa.income_statement(changed, ledgers, *MAY)["Net income"]
+    found = aa.income_statement(aa.Books(changed, ledgers), MAY)["Net income"]
     assert found.exact() == NET_INCOME
     assert any(
         "No time zone was given; every local_date is" in note
-        for note in aa.income_statement(changed, ledgers, *MAY).notes
+        for note in aa.income_statement(aa.Books(changed, ledgers), MAY).notes
     )
     with pytest.raises(InputError, match=r"neither the line entries nor the ledgers state a time zone; name the zone"):
-        aa.income_statement(changed, without_statement(ledgers), *MAY)
-    named = aa.income_statement(changed, without_statement(ledgers), *MAY, time_zone="America/New_York")
+        aa.income_statement(aa.Books(changed, without_statement(ledgers)), MAY)
+    named = aa.income_statement(aa.Books(changed, without_statement(ledgers), time_zone="America/New_York"), MAY)
     assert named["Net income"].exact() == NET_INCOME
 
 
@@ -89,7 +89,7 @@ def test_a_zone_of_the_ledgers_that_gives_other_days_is_refused(demo_company, li
     with pytest.raises(
         InputError, match=r"that of the ledgers, UTC, is another: local_date of the line entry of .* is 2026-0"
     ):
-        aa.income_statement(changed, elsewhere, *MAY)
+        aa.income_statement(aa.Books(changed, elsewhere), MAY)
 
 
 @pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
@@ -99,14 +99,14 @@ def test_a_frame_without_days_and_zone_is_refused(lines, ledgers, make):
     with pytest.raises(
         InputError, match="state no time zone and have no local_date; name the zone that days are counted"
     ):
-        make(bare, ledgers, *MAY)
-    assert make(bare, ledgers, *MAY, time_zone="America/New_York")
+        make(aa.Books(bare, ledgers), MAY)
+    assert make(aa.Books(bare, ledgers, time_zone="America/New_York"), MAY)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda lines, ledgers: aa.register(lines, "Operating Account", ledgers=ledgers, period="2026-05"),
+        lambda books: aa.register(books, "Operating Account", "2026-05"),
         aa.recurring_payments,
         aa.ageing,
         aa.outlook,
@@ -117,22 +117,22 @@ def test_a_frame_without_days_and_zone_is_refused(lines, ledgers, make):
 def test_no_function_assumes_a_zone(lines, ledgers, call):
     """What counts days refuses a frame that states none."""
     with pytest.raises(InputError, match="name the zone that days are counted in"):
-        call(without_statement(lines.drop(columns="local_date")), ledgers)
+        call(aa.Books(without_statement(lines.drop(columns="local_date")), ledgers))
 
 
 def test_local_dates_are_never_replaced(lines, ledgers, tmp_path):
     """Other days than those of the frame are refused, where they would be written over it."""
     merged = CHANGES["merge"](lines, ledgers)[list(lines.columns)]
-    assert (aa.analysis_frame(merged, ledgers)["local_date"] == merged["local_date"]).all()
+    assert (aa.analysis_frame(aa.Books(merged, ledgers))["local_date"] == merged["local_date"]).all()
     with pytest.raises(InputError, match="or drop the column local_date to count other days"):
-        aa.analysis_frame(merged, ledgers, time_zone="UTC")
+        aa.analysis_frame(aa.Books(merged, ledgers, time_zone="UTC"))
     path = tmp_path / "lines.csv"
     lines.to_csv(path, index=False)
     assert (aa.read_line_entries(path, time_zone="America/New_York")["local_date"] == lines["local_date"]).all()
     with pytest.raises(InputError, match="or drop the column local_date to count other days"):
         aa.read_line_entries(path, time_zone="UTC")
     back = aa.read_line_entries(path)
-    assert aa.income_statement(back, ledgers, *MAY)["Net income"].exact() == NET_INCOME
+    assert aa.income_statement(aa.Books(back, ledgers), MAY)["Net income"].exact() == NET_INCOME
 
 
 INSTANTS = st.dates(dt.date(2005, 1, 1), dt.date(2026, 12, 31)).flatmap(
@@ -178,10 +178,12 @@ def test_a_zone_is_taken_only_if_it_gives_every_day(zones, instants):
     ).astype({"parent_id": "str"})
     chart.attrs["discovery"] = {"ledgers": 2, "first_day": None, "accepted": ["0001-01-01", "9999-12-31", of_ledgers]}
     if (days == others).all():
-        assert aa.recompute_cash_flow(frame, chart, "2000-01-01", "2030-01-01").period.time_zone == of_ledgers
+        assert (
+            aa.recompute_cash_flow(aa.Books(frame, chart), ("2000-01-01", "2030-01-01")).period.time_zone == of_ledgers
+        )
     else:
         with pytest.raises(InputError, match="is another: local_date of the line entry"):
-            aa.recompute_cash_flow(frame, chart, "2000-01-01", "2030-01-01")
+            aa.recompute_cash_flow(aa.Books(frame, chart), ("2000-01-01", "2030-01-01"))
 
 
 @pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
@@ -190,7 +192,7 @@ def test_part_of_an_entry_is_refused(lines, ledgers, make, change):
     """A merge that drops a ledger leaves entries that do not balance: 15,255.01 would be earned."""
     part = CHANGES[change](without_statement(lines[lines["ledger_name"] != "Rent"]), ledgers)
     with pytest.raises(IncompleteLoadError, match=r"journal entr.* not balance .*so lines are missing"):
-        make(part, ledgers, *MAY)
+        make(aa.Books(part, ledgers), MAY)
 
 
 def test_a_load_of_revenues_and_expenses_suffices(demo_company, ledgers):
@@ -199,7 +201,7 @@ def test_a_load_of_revenues_and_expenses_suffices(demo_company, ledgers):
         ledgers["type"].isin(["revenue", "expense"]) | (ledgers["sub_type"] == "uncategorized_assets")
     ]
     lines = aa.load_line_entries(demo_company.client, earning["id"], *MAY)
-    assert aa.income_statement(lines, ledgers, *MAY)["Net income"].exact() == NET_INCOME
+    assert aa.income_statement(aa.Books(lines, ledgers), MAY)["Net income"].exact() == NET_INCOME
 
 
 def turned(lines):
@@ -215,11 +217,11 @@ def turned(lines):
 def test_amounts_on_the_other_side_are_refused(lines, ledgers, make, change):
     """``debit_credit`` says that they are wrong."""
     with pytest.raises(FrameError, match=r"signed_amount is not \+amount on the debit side.*: id ent_"):
-        make(CHANGES[change](turned(lines), ledgers), ledgers, *MAY)
+        make(aa.Books(CHANGES[change](turned(lines), ledgers), ledgers), MAY)
 
 
 @pytest.mark.parametrize("make", [aa.ageing, aa.recurring_payments, aa.outlook, aa.analysis_frame])
 def test_no_function_takes_amounts_on_the_other_side(lines, ledgers, make):
     """What reads lines until a day refuses them too."""
     with pytest.raises(FrameError, match=r"signed_amount is (not )?\+amount on the debit side"):
-        make(turned(lines), ledgers)
+        make(aa.Books(turned(lines), ledgers))

@@ -3,11 +3,13 @@
 import dataclasses
 import datetime as dt
 import json
+import re
 from decimal import Decimal
 
 import pytest
 
 import accounting_analytics as aa
+from accounting_analytics.core.errors import AccountingAnalyticsError
 
 ZONE = "America/New_York"
 FIRST, LAST = "2025-01-01", "2025-03-31"
@@ -33,23 +35,25 @@ def shown(statement):
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("days", [(), ("2025-03-01", LAST)], ids=["all", "the last month"])
+@pytest.mark.parametrize("days", [None, ("2025-03-01", LAST)], ids=["all", "the last month"])
 def test_lines_since_the_first_entry_are_balances(lines, ledgers, make, days):
     """Nobody types the first day of the books: the statement is the same as if somebody had."""
-    statement = make(lines, ledgers, *days)
+    statement = make(aa.Books(lines, ledgers), days)
     assert ON_BALANCES in statement.notes
-    assert shown(statement) == shown(make(lines, ledgers, *days, books_start=FIRST))
+    assert shown(statement) == shown(make(aa.Books(lines, ledgers, opening=FIRST), days))
     assert "since" not in statement.title
 
 
 def test_what_rests_on_balances_knows_them(lines, ledgers):
     """The outlook begins with cash, a register is the balance, items are all, and a report sums its start."""
-    assert aa.register(lines, "Operating Account", ledgers=ledgers).attrs["notes"][0].endswith("so it is the balance.")
-    assert not any("counted since" in note for note in aa.ageing(lines, ledgers).notes)
-    report = aa.recompute_cash_flow(lines, ledgers, "2025-03-01", LAST)
+    assert (
+        aa.register(aa.Books(lines, ledgers), "Operating Account").attrs["notes"][0].endswith("so it is the balance.")
+    )
+    assert not any("counted since" in note for note in aa.ageing(aa.Books(lines, ledgers)).notes)
+    report = aa.recompute_cash_flow(aa.Books(lines, ledgers), ("2025-03-01", LAST))
     assert "since 2025-01-01, the first day of the books" in report.notes[0]
     assert not report.anchored
-    statement = aa.cash_flow_statement(lines, ledgers, "2025-03-01", LAST)
+    statement = aa.cash_flow_statement(aa.Books(lines, ledgers), ("2025-03-01", LAST))
     assert statement["Cash at the end", "2025-03"].exact() == report.exact().ending_cash_balance
 
 
@@ -87,12 +91,28 @@ def test_what_else_is_not_taken_for_the_first_entry(demo_company, lines, ledgers
     else:
         lines = lines.copy()
         lines.attrs = {"scale": 2}
-    statement = make(lines, ledgers, "2025-03-01", LAST, time_zone=ZONE)
+    statement = make(aa.Books(lines, ledgers, time_zone=ZONE), ("2025-03-01", LAST))
     assert f"since {first}" in statement.title
     (note,) = [one for one in statement.notes if "are the movement since" in one]
     is_later = first != FIRST
     assert ("whether the books do is not known" in note) != is_later
     assert (f"Load the lines since {FIRST} for more." in note) == is_later
+
+
+@pytest.mark.parametrize(
+    ("opening", "message"),
+    [
+        ((FIRST, None), "opening is of type NoneType, not DataFrame or Mapping; pass {ledger: balance}, starting_bal"),
+        ((FIRST, "2025-02-01"), "opening is of type str, not DataFrame or Mapping; pass {ledger: balance}, starting_"),
+        ((FIRST,), "opening is a tuple of 1; pass (day, balances)"),
+        ([FIRST], "opening is of type list, not DataFrame or Mapping; pass {ledger: balance}, starting_balances of a"),
+        ("2025-13-01", "opening '2025-13-01' is not a calendar date; write it like 2025-01-31"),
+    ],
+)
+def test_what_is_no_opening_is_refused_at_once(lines, ledgers, opening, message):
+    """A pair without balances is not read as its day, and nothing is calculated before it is refused."""
+    with pytest.raises(AccountingAnalyticsError, match=re.escape(message)):
+        aa.Books(lines, ledgers, opening=opening)
 
 
 def balance_of_assets(lines, ledgers):
@@ -105,7 +125,9 @@ def test_books_of_two_days(demo_company, ledgers):
     """The day before the first entry has no column that could be wrong: nothing is known of it."""
     days = ("2024-12-31", "2025-01-02")
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], *days, time_zone=ZONE)
-    sheet = aa.balance_sheet(lines, ledgers, columns=[("2024-12-31", "2024-12-31"), ("2025-01-01", "2025-01-02")])
+    sheet = aa.balance_sheet(
+        aa.Books(lines, ledgers), columns=[("2024-12-31", "2024-12-31"), ("2025-01-01", "2025-01-02")]
+    )
     before, after = (sheet["Assets", column.key] for column in sheet.columns)
     assert (before.exact(), before.calculation) == (None, "it is not known: the books begin on 2025-01-01")
     assert after.exact() == balance_of_assets(lines, ledgers)
@@ -115,11 +137,13 @@ def test_books_of_two_days(demo_company, ledgers):
 
 def test_given_balances_come_before_what_was_found(lines, ledgers):
     """Balances that somebody gives are those of the first day, although the lines would sum to them."""
-    report = aa.recompute_cash_flow(lines, ledgers, "2025-03-01", LAST)
+    report = aa.recompute_cash_flow(aa.Books(lines, ledgers), ("2025-03-01", LAST))
     other = dict(zip(report.starting_balances["ledger_id"], [Decimal(1_000)] * 9, strict=False))
-    statement = aa.cash_flow_statement(lines, ledgers, "2025-03-01", LAST, starting_balances=report.starting_balances)
+    statement = aa.cash_flow_statement(
+        aa.Books(lines, ledgers, opening=("2025-03-01", report.starting_balances)), ("2025-03-01", LAST)
+    )
     assert "Balances are the supplied ones at the start of 2025-03-01" in " ".join(statement.notes)
-    given = aa.recompute_cash_flow(lines, ledgers, "2025-03-01", LAST, starting_balances=other)
+    given = aa.recompute_cash_flow(aa.Books(lines, ledgers, opening=("2025-03-01", other)), ("2025-03-01", LAST))
     assert given.anchored
     assert given.starting_cash_balance == 1_000.0 * len(report.starting_balances)
     assert dataclasses.replace(given, anchored=False).net_cash_flow == report.net_cash_flow

@@ -61,11 +61,10 @@ BOOKS = frames(company(75))
 START = str(LAST - 75 * 7 * DAY + DAY)
 
 
-def ahead(end_date=LAST, books=BOOKS, **options):
+def ahead(as_of=LAST, books=BOOKS, opening=START, **options):
     """Return the outlook of books, whose first day is known unless it is left out."""
-    return aa.outlook(
-        books.line_entries, books.ledgers, end_date, **{"books_start": START, "time_zone": "UTC", **options}
-    )
+    loaded = aa.Books(books.line_entries, books.ledgers, time_zone="UTC", opening=opening)
+    return aa.outlook(loaded, as_of=as_of, **options)
 
 
 def exact(values):
@@ -226,7 +225,7 @@ def test_last_years_weeks_are_the_measure_where_they_were_much_better():
         for day in days
     ]
     books = frames(payments)
-    result = ahead(books=books, books_start=str(first))
+    result = ahead(books=books, opening=str(first))
     assert result.method == "last year"
     assert "the same weeks of last year" in result.explain()
     year_before = sum(moved(payments, LAST - 52 * 7 * DAY + DAY, 13))
@@ -392,12 +391,12 @@ def test_a_limit_says_in_which_week_cash_falls_below():
 
 def test_cash_is_not_known_without_the_beginning_of_the_books():
     """Weeks are expected to move cash, but balances, their lowest week and a limit are not known."""
-    result = ahead(books_start=None, limit="1000")
+    result = ahead(opening=None, limit="1000")
     assert result.cash.units is None
     assert result.lowest_week is None
     assert result.frame[["cash", "low", "high"]].isna().all(axis=None)
     assert result.frame["net_cash_flow"].notna().all()
-    assert "pass books_start, with lines since the books began" in result.summary()
+    assert "load the books since their first entry, or give their opening" in result.summary()
     assert "Whether cash falls below 1,000.00 is not known" in result.explain()
     assert not aa.charts.outlook(result).data
 

@@ -62,7 +62,7 @@ def test_hledger_agrees_on_the_demo_books(demo_company, days, tmp_path):
     ledgers = aa.discover_ledgers(demo_company.client, *all_days, progress=False)
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], *all_days, progress=False)
     reported = aa.load_cash_flow_report(demo_company.client, *days)
-    recomputed = aa.recompute_cash_flow(lines, ledgers, *days)
+    recomputed = aa.recompute_cash_flow(aa.Books(lines, ledgers), days)
     for report in (reported, recomputed):
         assert_agrees(report, lines, ledgers, tmp_path)
     flows, _, ending = sums_of_report(reported)
@@ -87,5 +87,5 @@ def test_hledger_agrees_on_the_sample(posted_books, tmp_path):
 def test_hledger_agrees_on_random_books(tmp_path_factory, naive, request_):
     """Whatever the entries, names and ids, the recomputed report of any days agrees with hledger in every figure."""
     lines, ledgers, days = line_table(naive), ledger_frame(naive), (request_.start, request_.end)
-    report = aa.recompute_cash_flow(lines, ledgers, *days, time_zone=naive.zone)
+    report = aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone=naive.zone), days)
     assert_agrees(report, lines.to_pandas(), ledgers, tmp_path_factory.mktemp("journal"))

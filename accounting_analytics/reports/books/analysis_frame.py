@@ -13,32 +13,23 @@ from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import attach_notes, notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.schemas import Ledgers, LineEntries
-from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
 from accounting_analytics.reports.books.payees import entry_ids, payees_of_entries
-from accounting_analytics.reports.books.zone_of_lines import refuse_other_days, zone_of_lines
+from accounting_analytics.reports.books.value import to_books
+from accounting_analytics.reports.books.zone_of_lines import refuse_other_days
 
 if TYPE_CHECKING:
-    from accounting_analytics.core.periods import ZoneLike
-    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.reports.books.value import Books, PeriodLike
 
 
-def analysis_frame(
-    line_entries: pd.DataFrame | AnyBooks,
-    ledgers: pd.DataFrame | None = None,
-    *,
-    time_zone: ZoneLike | None = None,
-) -> pd.DataFrame:
+def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
     """Add to line entries what people group them by, so that a pivot table is one line.
 
     Parameters
     ----------
-    line_entries : DataFrame or LocalBooks
-        :class:`~accounting_analytics.schemas.LineEntries` of all ledgers, or local books.
-    ledgers : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
-    time_zone : str or ZoneInfo, optional
-        Zone that days and months are counted in; by default that of the load, else that of the ledgers if every
-        ``local_date`` is a day of it.
+    books : Books
+        The books.
+    period : period-like, optional
+        Days of the lines; by default the period of the books, or all lines where they have none.
 
     Returns
     -------
@@ -52,32 +43,36 @@ def analysis_frame(
     Raises
     ------
     InputError
-        An argument is of another type, no zone is stated, or ``local_date`` has days of another one.
+        An argument is of another type, or ``local_date`` has days of another zone.
     FrameError
-        A frame is not valid, or the ledger of a line is not in `ledgers`.
+        A frame is not valid, or the ledger of a line is not among those of the books.
 
     Examples
     --------
     ::
 
-        frame = aa.analysis_frame(lines, ledgers)
+        frame = aa.analysis_frame(books)
         expenses = frame[frame["type"] == "expense"]
         expenses.pivot_table(index="payee", columns="month", values="signed_amount", aggfunc="sum")
     """
-    lines, chart = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-    frame, chart = LineEntries.checked(lines), Ledgers.checked(chart)
+    books = to_books(books)
+    lines, chart = books.lines, Ledgers.checked(books.ledgers)
+    frame = LineEntries.checked(lines)
     unknown = frame.loc[~frame["ledger_id"].isin(chart["id"]), "ledger_id"].unique()
     if len(unknown):
         raise FrameError(
             f"ledgers do not contain {count_of(len(unknown), 'ledger')} of the line entries: {join_ids(unknown)}; "
             "discover the ledgers over the period of the line entries"
         )
-    day_zone = zone_of_lines(lines, chart, time_zone)
-    refuse_other_days(lines, day_zone.name)
+    refuse_other_days(lines, books.time_zone)
+    days = local_midnights(frame["datetime"], books.time_zone)
+    if period is not None or books.has_given_period:
+        shown = books.days_of(period)
+        is_shown = days.dt.date.between(shown.start_date, shown.end_date)
+        frame, days = frame[is_shown], days[is_shown]
     names, rows = LedgerNames.from_frame(chart), chart.set_index("id")
     cash = set(rows.index[rows["report_cash_flow"]])
     payees = payees_of_entries(frame, cash)
-    days = local_midnights(frame["datetime"], day_zone.name)
     is_cash = frame["ledger_id"].isin(cash)
     is_inflow = (frame["debit_credit"] == DebitCredit.DEBIT) == is_cash
     by_ledger = {
@@ -86,7 +81,7 @@ def analysis_frame(
         "path": pd.Series({one: names.path(one) for one in rows.index}),
         "parent": rows["parent_id"].map(rows["name"], na_action="ignore"),
     }
-    added = frame.assign(
+    added: pd.DataFrame = frame.assign(
         local_date=days,
         month=days.dt.strftime("%Y-%m").astype(TEXT),
         **{name: frame["ledger_id"].map(values).astype(TEXT) for name, values in by_ledger.items()},
@@ -94,5 +89,5 @@ def analysis_frame(
         is_cash=is_cash,
         direction=pd.Series("outflow", frame.index, dtype=TEXT).mask(is_inflow, "inflow"),
     )
-    attach_notes(added, [*notes(frame), *day_zone.notes], lines)
+    attach_notes(added, [*notes(frame), *books.own_notes], lines)
     return added

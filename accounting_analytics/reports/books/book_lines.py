@@ -16,6 +16,7 @@ from accounting_analytics.core.column_conversion import (
     LIST_SEPARATOR,
     TEXT,
     exact_amounts,
+    exact_frame,
     local_midnights,
     negated,
 )
@@ -27,14 +28,15 @@ from accounting_analytics.core.exact_sums import (
     is_on,
     is_within,
     lines_of_entries,
+    require_columns,
     require_sides,
 )
-from accounting_analytics.core.load_metadata import loaded_period, native_frame, read_load_metadata
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import pandas_dtype, to_minor_units
 from accounting_analytics.core.periods import Period, local_date, zone
-from accounting_analytics.reports.books.extent import reasons_of_frame, reasons_of_load, states_all_lines
-from accounting_analytics.reports.books.payees import payees_of_entries
+from accounting_analytics.core.schemas import LineEntries
+from accounting_analytics.reports.books.extent import Extent
+from accounting_analytics.reports.books.payees import entry_ids, payees_of_entries
 from accounting_analytics.reports.figures.figure import checked_entries
 from accounting_analytics.reports.figures.line_table import ShownLine, texts_of
 from accounting_analytics.reports.figures.selections import Span, joined, simplified
@@ -46,10 +48,12 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.selections import Selection
 
 _DAY = dt.timedelta(days=1)
+_MOST_QUIET_DAYS = 7
+_NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
 
 
 class LineSource:
-    """Line entries of any engine, from which statements are summed.
+    """Line entries of any engine, their sums, and the rows behind these. Each thing is found once.
 
     Parameters
     ----------
@@ -57,98 +61,162 @@ class LineSource:
         Any frame that narwhals knows.
     cash : collection of str
         The ledgers that report cash flow.
-    needed : collection of str
-        The ledgers whose lines the statement sums; a load that did not ask for them has no sums.
     time_zone : str
         Zone that days are counted in.
+    extent : Extent, optional
+        What was loaded; by default the days from the first line to the last, of lines that state no load.
     scale : int or None
         Fraction digits, where nothing states them.
     asked : Period or None
-        Days that were asked for, of a frame without lines that states no load.
+        Days of lines that state no load, where there is no line.
     """
+
+    is_report, is_tagged, _is_checked = False, False, False
 
     def __init__(
         self,
         line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
         cash: Collection[str],
-        needed: Collection[str],
         time_zone: str,
         *,
+        extent: Extent | None = None,
         scale: int | None = None,
         asked: Period | None = None,
     ) -> None:
         # a name of the index may be that of a column, and no label is used
         self.frame = line_entries.reset_index(drop=True) if isinstance(line_entries, pd.DataFrame) else line_entries
-        self.exact = ExactLines.from_frame(self.frame, scale)
         self.cash, self.time_zone = cash, time_zone
-        self.scale = self.exact.scale
-        self._metadata, self._changes = read_load_metadata(line_entries), reasons_of_frame(line_entries)
-        if not states_all_lines(line_entries):
-            self.exact.require_distinct(~nw.col("ledger_id").is_null())
-        requested = (self._metadata or {}).get("ledgers")
-        absent = [] if requested is None else sorted(set(needed) - set(requested))
-        were = count_of(len(absent), "ledger was", "ledgers were")
-        self._absent = f"{were} not loaded: {join_ids(absent)}" if absent else ""
-        filters = (self._metadata or {}).get("filters", {})
-        self.is_cash_only = filters.get("is_cashflow") is True
-        self.is_tagged = self.is_cash_only and bool(filters.get("tag_ids"))
-        self.is_report, self.states_days = False, self._metadata is not None
-        self._numbered: nw.LazyFrame[Any] | None = None
-        self.loaded = self._loaded_days(asked)
+        self.states_days = extent is not None
+        self._stated, self._scale, self._asked = extent, scale, asked
+
+    @cached_property
+    def exact(self) -> ExactLines:
+        """The lines with exact amounts."""
+        return ExactLines.from_frame(self.frame, self._scale)
+
+    @property
+    def scale(self) -> int:
+        """Fraction digits of the amounts."""
+        return self.exact.scale
+
+    @cached_property
+    def extent(self) -> Extent:
+        """What was loaded; days of lines that state no load are those from the first line to the last."""
+        if self._stated is not None:
+            return self._stated
+        instant = nw.col("datetime")
+        (ends,) = collect(self.exact.lines.select(first=instant.min(), last=instant.max())).to_pylist()
+        if ends["first"] is None and self._asked is not None:
+            return Extent(self._asked)
+        if ends["first"] is None:
+            raise IncompleteLoadError(
+                "the frame has no lines and states no load, so no days are known; pass a period to Books"
+            )
+        days = zone(self.time_zone)
+        return Extent(Period(local_date(ends["first"], days), local_date(ends["last"], days), self.time_zone))
+
+    @property
+    def loaded(self) -> Period:
+        """The days that were loaded."""
+        days = self.extent.days
+        return Period(days.start_date, days.end_date, self.time_zone)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed, normalized or not checked."""
+        if self.extent.is_stated:
+            return self.exact.notes
+        loaded = self.loaded
         unchecked = (
             "The frame does not state its load, so whether days are missing was not checked; its lines are of "
-            f"{self.loaded.start_date} to {self.loaded.end_date}."
+            f"{loaded.start_date} to {loaded.end_date}."
         )
-        tags = tag_notes(filters["tag_ids"] if self.is_tagged else ())
-        self.notes = (*tags, *([] if self.states_days else [unchecked]), *self.exact.notes)
+        return (unchecked, *self.exact.notes)
 
     @cached_property
     def payees(self) -> dict[str, str]:
         """Payee of each journal entry of the loaded days."""
         return payees_of_entries(self.lines(Span(self.loaded.start_date, self.loaded.end_date)), self.cash)
 
+    @cached_property
+    def dated(self) -> pd.DataFrame:
+        """The lines in pandas: exact amounts, ``local_date``, and ``_entry``, the journal entry or the line itself."""
+        LineEntries.require_frame(self.frame)
+        require_columns(self.frame.columns, _NEEDED, "line_entries")
+        rows = exact_frame(self.frame, ["signed_amount"], scale=self._scale).frame
+        return rows.assign(local_date=local_midnights(rows["datetime"], self.time_zone), _entry=entry_ids(rows))
+
+    def until(self, last: dt.date) -> pd.DataFrame:
+        """Lines of :attr:`dated` until a day."""
+        return self.dated[self.dated["local_date"] <= pd.Timestamp(last)]
+
+    def missing_until(self, last: dt.date) -> str:
+        """Why lines until a day are certainly missing; empty where nothing shows it."""
+        return "; ".join(self.extent.reasons(Period(last, last, self.time_zone)))
+
+    def notes_until(self, last: dt.date) -> tuple[str, ...]:
+        """Say what was assumed, and that the last days have no line, where these are more than a week."""
+        rows = self.until(last)
+        latest = last if rows.empty else rows["local_date"].max().date()
+        days = (last - latest).days
+        quiet = (
+            f"The latest line entry is of {latest}, {days:,} days before {last}: what is said of these days, and of "
+            "those after them, rests on no entry."
+        )
+        return (*([quiet] if days > _MOST_QUIET_DAYS else []), *self.exact.notes)
+
+    def listed(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Rows of cash, of :attr:`dated`, with their ``figure_amount``."""
+        shown = rows[rows["ledger_id"].isin(self.cash)]
+        return shown.assign(figure_amount=shown["signed_amount"])
+
+    def require_each_once(self) -> None:
+        """Refuse lines that state no load if one occurs twice, or an amount is not on its side."""
+        if not self.states_days and not self._is_checked:
+            self.exact.require_distinct(~nw.col("ledger_id").is_null())
+            require_sides(self.frame, self.scale)
+            self._is_checked = True
+
     def require_whole_entries(self) -> None:
-        """Refuse a frame that states no load if its entries do not balance, or amounts are not on their sides."""
-        if self.states_days:
-            return
-        require_sides(self.frame, self.scale)
-        if unbalanced := self.exact.unbalanced():
-            raise IncompleteLoadError(_describe_unbalanced(unbalanced))
+        """Refuse lines that state no load if one occurs twice, or entries do not balance."""
+        self.require_each_once()
+        if not self.states_days and self._unbalanced:
+            raise IncompleteLoadError(_describe_unbalanced(self._unbalanced))
+
+    @cached_property
+    def _unbalanced(self) -> list[str]:
+        """Entries that do not balance."""
+        return self.exact.unbalanced()
+
+    @cached_property
+    def _numbered(self) -> nw.LazyFrame[Any]:
+        """Exact lines in memory with their positions in the frame."""
+        held = collect(self.exact.lines)
+        held = held.append_column("position", pa.array(np.arange(held.num_rows)))
+        numbered: nw.LazyFrame[Any] = nw.from_native(held).lazy()
+        return numbered
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a pickle has: not what is found again."""
+        found = {name for name, one in vars(type(self)).items() if isinstance(one, cached_property)}
+        return {name: value for name, value in vars(self).items() if name not in found}
 
     def require_all_entries(self) -> None:
         """Refuse a load of entries that touch cash, where all entries are needed."""
-        if self.is_cash_only:
+        if self.extent.entries == "cash":
             raise IncompleteLoadError(
                 "only lines of entries that touch cash were loaded (is_cashflow=True), which suffices for a cash flow "
                 "statement alone; load the lines without this filter"
             )
 
-    def _loaded_days(self, asked: Period | None) -> Period:
-        """Days that were loaded; without load metadata those from the first line to the last."""
-        if self._metadata is not None:
-            loaded = loaded_period(self._metadata)
-            return Period(loaded.start_date, loaded.end_date, self.time_zone)
-        instant = nw.col("datetime")
-        (ends,) = collect(self.exact.lines.select(first=instant.min(), last=instant.max())).to_pylist()
-        if ends["first"] is None and asked is not None:
-            return asked
-        if ends["first"] is None:
-            raise IncompleteLoadError("the frame has no lines and states no load, so no days are known; pass the dates")
-        days = zone(self.time_zone)
-        return Period(local_date(ends["first"], days), local_date(ends["last"], days), self.time_zone)
-
-    def missing(self, span: Span) -> str:
-        """Why the lines of some days are not all there; empty where nothing is known to be missing."""
+    def missing(self, span: Span, needed: Collection[str] = ()) -> str:
+        """Why the lines of some days, of the needed ledgers, are not all there; empty where nothing shows it."""
         first = self.loaded.start_date if span.first is None else span.first
         if span.last < day_before(first) and (span.is_empty or self.states_days):
             return f"the days before {first} were not loaded"
         if span.last < first:
             return ""
-        needed = Period(first, span.last, self.time_zone)
-        reasons = [] if self._metadata is None else [*reasons_of_load(self._metadata, needed), *self._changes]
-        if self.is_tagged:
-            reasons = [one for one in reasons if "tag_ids=" not in one]
-        return "; ".join([*reasons, *([self._absent] if self._absent else [])])
+        return "; ".join(self.extent.reasons(Period(first, span.last, self.time_zone), needed))
 
     def sums(self, spans: Collection[Span]) -> dict[Span, dict[str, int]]:
         """Signed units by ledger, debits positive; flows are those of the ledgers that are not cash."""
@@ -240,20 +308,28 @@ class LineSource:
             return lines_of_entries(lines, chosen, touching, *columns).select(*columns)
 
         if self.exact.in_memory:
-            if self._numbered is None:
-                held = collect(self.exact.lines)
-                positions = pa.array(np.arange(held.num_rows))
-                self._numbered = nw.from_native(held.append_column("position", positions)).lazy()
             found = np.sort(collect(choose(self._numbered, "position"))["position"].to_numpy())
             if isinstance(self.frame, pd.DataFrame):
                 return pd.DataFrame(self.frame.iloc[found])
-            rows = nw.from_native(native_frame(self.frame), eager_only=True)[found.tolist(), :].to_arrow()
+            rows = nw.from_native(self.frame, eager_only=True)[found.tolist(), :].to_arrow()
         else:
-            lazy = nw.from_native(native_frame(self.frame)).lazy()
+            lazy = nw.from_native(self.frame).lazy()
             schema = lazy.collect_schema()
             lazy = lazy.with_columns(in_microseconds_utc(lazy, schema["datetime"]))
             rows = collect(choose(lazy, *schema.names()))
-        return _to_pandas(rows)
+        return to_pandas(rows)
+
+
+def has_lines(lines: pd.DataFrame, period: Period) -> bool:
+    """Whether a line is of one of some days."""
+    instants = [(lines["datetime"] >= one.start) & (lines["datetime"] < one.end) for one in period.instants()]
+    return any(one.any() for one in instants)
+
+
+def entries_among(lines: pd.DataFrame, is_chosen: pd.Series[bool]) -> pd.DataFrame:
+    """Chosen rows of listed lines, with the columns of line entries and ``figure_amount``."""
+    columns = [*(name for name in LineEntries.dtypes() if name in lines), "figure_amount"]
+    return lines.loc[is_chosen, columns]
 
 
 def day_before(day: dt.date) -> dt.date:
@@ -274,7 +350,7 @@ def tag_notes(tag_ids: Collection[str]) -> tuple[str, ...]:
     return (f"Only lines with all these tags are counted: {join_ids(tag_ids)}.",) if tag_ids else ()
 
 
-def _to_pandas(rows: pa.Table) -> pd.DataFrame:
+def to_pandas(rows: pa.Table) -> pd.DataFrame:
     """Rows as pandas, with the dtypes of line entries."""
 
     def dtype(kind: pa.DataType) -> Any:  # noqa: ANN401 (a dtype of pandas)

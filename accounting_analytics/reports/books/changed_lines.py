@@ -6,13 +6,17 @@ tables, of which there are few where little changed, are compared column by colu
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.core.money import PRECISION, arrow_type
+from accounting_analytics.core.column_conversion import exact_frame
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.money import PRECISION, arrow_type, exact_amount, format_amount
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ _FOLLOWING = ("opposing_ledger_ids", "related_line_entry_id", "journal_entry_lin
 _OF_LEDGER = ("ledger_name", "editable")
 """Columns of the ledger, which are not compared: a new name changes no line."""
 _KEPT_BY_RECATEGORIZATION = ("signed_amount", "amount", "debit_credit", "datetime", "journal_entry_id")
+_NAMED = 3
+"""Changed lines that are named."""
 _PAIRS_PER_RANGE = 100
 """Pairs that a range must have on average, or copying the rows is faster."""
 
@@ -87,6 +93,40 @@ def find_changed_lines(before: pa.Table, after: pa.Table, *, time_zone: str, sca
     signed = lines["signed_amount"]
     amounts = pc.if_else(pc.equal(lines[CHANGE], AFTER), signed, pc.negate(signed))
     return lines.append_column(MONTH, months).append_column(AMOUNT, amounts.cast(arrow_type(scale)))
+
+
+def changed_rows(before: pd.DataFrame, after: pd.DataFrame, scale: int, time_zone: str) -> pd.DataFrame:
+    """Rows of the lines that differ between two loads, by day: as they were, and as they are."""
+    tables = (_exact_table(frame, scale) for frame in (before, after))
+    marks = find_changed_lines(*tables, time_zone=time_zone, scale=scale).select([CHANGE, KIND, "id"]).to_pandas()
+    sides = ((BEFORE, before), (AFTER, after))
+    rows = [marks[marks[CHANGE] == side].merge(frame, on="id") for side, frame in sides]
+    found: pd.DataFrame = pd.concat(rows).sort_values(["datetime", "id"], kind="stable", ignore_index=True)
+    return found
+
+
+def _exact_table(frame: pd.DataFrame, scale: int) -> pa.Table:
+    """Lines in pandas with one exact amount."""
+    exact = exact_frame(frame.drop(columns=["amount", "local_date"], errors="ignore"), ["signed_amount"], scale=scale)
+    return pa.Table.from_pandas(exact.frame, preserve_index=False)
+
+
+def describe_changes(rows: pd.DataFrame, scale: int, time_zone: str) -> str:
+    """Say how many lines changed, and the first of them."""
+    counts = rows.groupby(KIND)["id"].nunique()
+    if counts.empty:
+        return "no line differs from those that were read before"
+    total = ", ".join(f"{count_of(counts[kind], 'line')} {kind}" for kind in KINDS if kind in counts)
+    first = [_describe_line(lines, scale, time_zone) for _, lines in islice(rows.groupby("id", sort=False), _NAMED)]
+    return f"{total} (changed_lines lists them): {'; '.join(first)}"
+
+
+def _describe_line(sides: pd.DataFrame, scale: int, time_zone: str) -> str:
+    """Say how a line changed."""
+    line = sides.iloc[-1]
+    day, amount = line["datetime"].tz_convert(time_zone).date(), exact_amount(line["signed_amount"], scale)
+    ledgers = " to ".join(sides["ledger_name"].fillna(sides["ledger_id"]).unique())
+    return f"{day} {line['journal_entry_description']} {format_amount(amount)}, {ledgers}"
 
 
 def sum_by_ledger(lines: pa.Table, names: Mapping[str, str]) -> list[LedgerChange]:

@@ -6,7 +6,8 @@ amount, a day or a ledger that was changed in place shows in one of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import datetime as dt
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -14,13 +15,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.core.column_conversion import INSTANT, arrow_column, convert, exact_amounts
-from accounting_analytics.core.errors import AccountingAnalyticsError
+from accounting_analytics.core.errors import AccountingAnalyticsError, InputError
 from accounting_analytics.core.load_metadata import loaded_period, read_load_metadata
-from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -42,6 +43,104 @@ class LedgerSum(NamedTuple):
     def parse(cls, text: str) -> LedgerSum:
         """Read a sum as the metadata of a load state it."""
         return cls(*map(int, text.split()))
+
+
+class MonthProof(NamedTuple):
+    """How the lines of a month agree with the service's report, when they were read, and when that report was."""
+
+    verdict: str
+    read_at: dt.datetime | None = None
+    proven_at: dt.datetime | None = None  # None unless they agree
+    is_complete: bool = True
+
+
+class Extent(NamedTuple):
+    """What was loaded of the books: days, ledgers, and what is missing.
+
+    Attributes
+    ----------
+    days : Period
+        The days that were loaded; of lines that state no load, those from the first line to the last.
+    is_stated : bool
+        Whether the lines state their load, so that days without lines are known to have none.
+    windows : mapping of str to str, or None
+        The days that were read of each ledger that was asked for; None where nothing states them.
+    entries : {"all", "cash"}
+        Whether lines of all entries were loaded, or only those of entries that touch cash.
+    missing : mapping of str to str
+        Ledgers of which days could not be loaded, and why.
+    rows : int or None
+        How many lines were loaded; None where nothing states it.
+    source : str
+        Service and instance; empty where nothing states them.
+    read_at : datetime or None
+        Instant from which on the lines were read.
+    consistency, moment : str
+        What was read a second time, and the days whose lines are certainly those of one moment.
+    first_entry : date or None
+        Day of the first entry of the books, as local books state it.
+    label : str
+        What a person called a choice of lines; empty for lines as they were loaded.
+    changes : tuple of str
+        How a person's choice differs from the load.
+    """
+
+    days: Period
+    is_stated: bool = False
+    windows: Mapping[str, str] | None = None
+    entries: Literal["all", "cash"] = "all"
+    missing: Mapping[str, str] = {}
+    rows: int | None = None
+    source: str = ""
+    read_at: dt.datetime | None = None
+    consistency: str = ""
+    moment: str = ""
+    first_entry: dt.date | None = None
+    label: str = ""
+    changes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_load(cls, metadata: Mapping[str, Any]) -> Self:
+        """Read what a load states of itself; one of tags, or of entries without cash only, is refused."""
+        filters = metadata["filters"]
+        if others := {name: value for name, value in filters.items() if (name, value) != _HARMLESS_FILTER}:
+            of_tags = "pass tag_ids= to a statement of all lines" if "tag_ids" in others else "load all lines"
+            chosen = ", ".join(f"{name}={quote(value)}" for name, value in others.items())
+            raise InputError(
+                f"only lines with {chosen} were loaded, which are not the books: {of_tags}; the frame itself can be "
+                "explored as it is"
+            )
+        read_at, first = metadata.get("read_at"), metadata.get("books_start")
+        return cls(
+            loaded_period(metadata),
+            is_stated=True,
+            windows=metadata["ledgers"],
+            entries="cash" if filters else "all",
+            missing={} if metadata["complete"] else dict(metadata["missing"]),
+            rows=int(metadata["lines"]),
+            source=" ".join(filter(None, (metadata.get("base_url"), metadata.get("instance_id")))),
+            read_at=dt.datetime.fromisoformat(read_at) if read_at else None,
+            consistency=metadata.get("consistency", ""),
+            moment=metadata.get("of_one_moment", ""),
+            first_entry=dt.date.fromisoformat(first) if first else None,
+        )
+
+    def reasons(self, period: Period, needed: Collection[str] = ()) -> tuple[str, ...]:
+        """Why lines of some days, and of the needed ledgers, were not loaded; empty where nothing states it."""
+        return tuple(self._reasons(period, needed)) if self.is_stated else ()
+
+    def _reasons(self, period: Period, needed: Collection[str]) -> Iterator[str]:
+        if self.missing:
+            ledger_id, why = next(iter(self.missing.items()))
+            yield f"days of {count_of(len(self.missing), 'ledger')} could not be loaded (ledger {ledger_id}: {why})"
+        if not self.days.covers(period):
+            yield f"the load covers {self.days}, which does not include all of {period}"
+        if absent := self.absent(needed):
+            yield f"{count_of(len(absent), 'ledger was', 'ledgers were')} not loaded: {join_ids(absent)}"
+
+    def absent(self, needed: Collection[str]) -> list[str]:
+        """Needed ledgers that were not asked for."""
+        return [] if self.windows is None else sorted(set(needed) - self.windows.keys())
 
 
 def attach_load_metadata(frame: pd.DataFrame, metadata: Mapping[str, Any]) -> None:

@@ -3,27 +3,59 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import decimal_scale, exact_amounts, find_scale, parse_amounts
 from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.exact_sums import null_message, require_columns
 from accounting_analytics.core.ledger_names import LedgerNames
-from accounting_analytics.core.load_metadata import Discovery, count_notes, read_load_metadata, stated_scales
+from accounting_analytics.core.load_metadata import count_notes, stated_scales
 from accounting_analytics.core.messages import count_of, join_ids
-from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.core.periods import day_label
+from accounting_analytics.core.money import from_minor_units, to_minor_units
+from accounting_analytics.core.periods import day_label, parse_date
+from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from decimal import Decimal
 
+    from accounting_analytics.core.load_metadata import Discovery
     from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.books.extent import Extent
     from accounting_analytics.reports.books.ledger_tree import LedgerTree
 
 _DAY = dt.timedelta(days=1)
+_DAY_TYPES = (str, dt.date, np.datetime64, pd.Period)
+
+
+class GivenOpening(NamedTuple):
+    """What a caller gave: a day, balances, or balances at the start of a day, and whether the service reported them."""
+
+    day: dt.date | None = None
+    balances: pd.DataFrame | Mapping[str, Decimal] | None = None
+    is_reported: bool = False
+
+    @classmethod
+    def of(cls, given: object) -> GivenOpening:
+        """Read an argument; what is neither a day, balances nor a report is refused."""
+        if given is None:
+            return cls()
+        if isinstance(given, CashFlowReport):
+            return cls(given.period.start_date, given.exact().starting_balances, is_reported=True)
+        if isinstance(given, _DAY_TYPES):
+            return cls(parse_date(given, "opening"))
+        pair = given if isinstance(given, tuple) else (None, given)
+        if len(pair) != 2:  # noqa: PLR2004 (a day and balances)
+            raise InputError(f"opening is a tuple of {len(pair)}; pass (day, balances)")
+        day, balances = pair
+        hint = "pass {ledger: balance}, starting_balances of a report, or the day of the first entry"
+        require_type(balances, (pd.DataFrame, Mapping), "opening", hint)
+        return cls(day if day is None else parse_date(day, "opening"), balances)
 
 
 class Opening(NamedTuple):
@@ -38,8 +70,9 @@ class Opening(NamedTuple):
         Balances at the start of the day by ledger, in signed units; None where the books begin then.
     of : {"all", "cash"}
         Whose balances are known.
-    basis : {"first entry", "given", "unknown"}
-        The lines reach back to the first entry; or the day or balances were given; or neither.
+    basis : {"first entry", "reported", "given", "unknown"}
+        The lines reach back to the first entry; or the service reported the balances of cash; or the day or balances
+        were given; or none of these.
     equity : tuple of str
         Names of the ledgers of equity that the cash of the first entries comes from: opening balances, capital.
     first_entry : date or None
@@ -51,7 +84,7 @@ class Opening(NamedTuple):
     day: dt.date | None = None
     units: Mapping[str, int] | None = None
     of: Literal["all", "cash"] = "all"
-    basis: Literal["first entry", "given", "unknown"] = "unknown"
+    basis: Literal["first entry", "reported", "given", "unknown"] = "unknown"
     equity: tuple[str, ...] = ()
     first_entry: dt.date | None = None
     notes: tuple[str, ...] = ()
@@ -77,6 +110,8 @@ class Opening(NamedTuple):
         """State since when balances are sums, or why they are movements; empty where there are neither."""
         if self.day is None:
             return ""
+        if self.basis == "reported":
+            return f"Cash is what the service reported at the start of {self.day}, and the movement since."
         if self.units is not None:
             return f"Balances are the supplied ones at the start of {self.day}, and the movement since."
         if not self.is_movement:
@@ -89,7 +124,7 @@ class Opening(NamedTuple):
             )
         return (
             f"The lines begin on {self.day}, and whether the books do is not known: {movement}. Load the lines since "
-            "the first entry, and pass its day as books_start, for more."
+            "the first entry, and pass its day as opening, for more."
         )
 
     def notes_on(self, periods: Iterable[Period]) -> Iterator[str]:
@@ -106,48 +141,41 @@ class Opening(NamedTuple):
             )
 
 
-def find_opening(
-    line_entries: Any,  # noqa: ANN401 (any frame)
-    ledgers: Any,  # noqa: ANN401 (any frame)
-    time_zone: str,
-    loaded_from: dt.date,
-    given: dt.date | None = None,
-) -> Opening:
-    """Find the opening of lines from a day on: the day that is given, or that of the first entry, if they reach back.
+def find_opening(extent: Extent, discovery: Discovery | None, time_zone: str, given: dt.date | None = None) -> Opening:
+    """Find the opening of lines: the day that is given, or that of the first entry, if the lines reach back to it.
 
-    A frame that states no load is taken to reach back to a given day.
+    Lines that state no load are taken to reach back to a given day.
     """
-    metadata = read_load_metadata(line_entries)
-    first = given or _first_entry(metadata, Discovery.stated(ledgers), time_zone)
-    reaches_back = given is not None if metadata is None else first is not None and loaded_from <= first
+    first = given or extent.first_entry or discovered_first_entry(discovery, time_zone)
+    loaded_from = extent.days.start_date
+    reaches_back = first is not None and loaded_from <= first if extent.is_stated else given is not None
     if reaches_back:
         return Opening(first, basis="given" if given else "first entry", first_entry=first)
     return Opening(loaded_from, first_entry=first)
 
 
-def given_opening(
-    balances: pd.DataFrame | Mapping[str, Decimal], day: dt.date, tree: LedgerTree, scale: int, *, of_cash: bool
-) -> Opening:
-    """Read balances at the start of a day: a frame (``ledger_id, cash_balance``) or a mapping of ledgers."""
-    units, notes = _read_balances(balances, tree, scale)
-    if of_cash and (missing := set(tree.cash) - units.keys()):
-        at_zero = f"without a supplied balance, taken to start at zero: {join_ids(sorted(missing))}"
-        notes = (*count_notes((len(missing), "cash ledger", at_zero)), *notes)
-    return Opening(day, units, "cash" if of_cash else "all", "given", notes=notes)
-
-
-def discovered_first_entry(ledgers: Any, time_zone: str) -> dt.date | None:  # noqa: ANN401 (any frame)
-    """Day of the first entry, as the discovery of all ledgers found it; None where it could not see all days."""
-    return _first_entry(None, Discovery.stated(ledgers), time_zone)
-
-
-def _first_entry(metadata: Mapping[str, Any] | None, discovery: Discovery | None, time_zone: str) -> dt.date | None:
-    """Day of the first entry: as local books state it, else as discovery found it, if it saw all days, in its zone."""
-    if stated := (metadata or {}).get("books_start"):
-        return dt.date.fromisoformat(stated)
+def discovered_first_entry(discovery: Discovery | None, time_zone: str) -> dt.date | None:
+    """Day of the first entry, as discovery found it, if it saw all days, in its zone."""
     if discovery is None or discovery.accepted.time_zone != time_zone or discovery.accepted.start_date > dt.date.min:
         return None
     return discovery.first_day
+
+
+def given_opening(
+    balances: pd.DataFrame | Mapping[str, Decimal], day: dt.date, tree: LedgerTree, scale: int
+) -> Opening:
+    """Read balances at the start of a day, of cash or of all ledgers: ``ledger_id, cash_balance``, or a mapping."""
+    units, notes = _read_balances(balances, tree, scale)
+    others = sorted(units.keys() - set(tree.cash))
+    if others and (gap := sum(units.values())):
+        raise FrameError(
+            f"opening: the balances are of all ledgers, and debits less credits are {from_minor_units(gap, scale)}; "
+            f"give those of all ledgers, or those of cash alone, without {join_ids(others)}"
+        )
+    if missing := sorted(set(tree.cash) - units.keys()):
+        at_zero = f"without a supplied balance, taken to start at zero: {join_ids(missing)}"
+        notes = (*count_notes((len(missing), "cash ledger", at_zero)), *notes)
+    return Opening(day, units, "all" if others else "cash", "given", notes=notes)
 
 
 def _read_balances(
@@ -155,7 +183,7 @@ def _read_balances(
 ) -> tuple[dict[str, int], tuple[str, ...]]:
     """Read given balances in units, and notes on them; they must be exact at the scale, of known ledgers, each once."""
     if isinstance(balances, pd.DataFrame):
-        require_columns(balances.columns, ("ledger_id", "cash_balance"), "starting_balances")
+        require_columns(balances.columns, ("ledger_id", "cash_balance"), "opening")
         ledger_ids, amounts = balances["ledger_id"], balances["cash_balance"]
         find_scale([scale, *stated_scales(balances), decimal_scale(amounts)])
         convert = exact_amounts
@@ -164,14 +192,14 @@ def _read_balances(
         amounts = pd.Series(list(balances.values()), dtype=object, name="cash_balance")
         convert = parse_amounts
     if ledger_ids.duplicated().any():
-        raise FrameError("starting_balances: a ledger occurs more than once")
+        raise FrameError("opening: a ledger occurs more than once")
     if amounts.isna().any():
-        raise FrameError(null_message("starting_balances", "cash_balance"))
+        raise FrameError(null_message("opening", "cash_balance"))
     exact, noise_removed = convert(amounts, scale, ledger_ids)
     units = dict(zip(ledger_ids, (to_minor_units(amount, scale) for amount in exact), strict=True))
     if others := sorted(units.keys() - tree.names.keys()):
-        raise FrameError(f"starting_balances: {count_of(len(others), 'ledger')} not in ledgers: {join_ids(others)}")
-    return units, count_notes((noise_removed, "supplied starting balance", "had float rounding noise removed"))
+        raise FrameError(f"opening: {count_of(len(others), 'ledger')} not in ledgers: {join_ids(others)}")
+    return units, count_notes((noise_removed, "supplied balance", "had float rounding noise removed"))
 
 
 def _ids(texts: Iterable[str], tree: LedgerTree) -> list[str]:
@@ -180,4 +208,4 @@ def _ids(texts: Iterable[str], tree: LedgerTree) -> list[str]:
     try:
         return [names.find(text) for text in texts]
     except InputError as error:
-        raise FrameError(f"starting_balances: {error}") from None
+        raise FrameError(f"opening: {error}") from None

@@ -9,23 +9,29 @@ import narwhals as nw
 
 from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.exact_sums import collect, wrap
-from accounting_analytics.core.load_metadata import read_load_metadata, stated_attrs
+from accounting_analytics.core.load_metadata import stated_attrs
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import DayZone, Period, as_utc, choose_zone, local_date, zone
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from accounting_analytics.core.periods import ZoneLike
 
 _COLUMNS = ("datetime", "local_date")
 
 
-def zone_of_lines(line_entries: Any, ledgers: Any, time_zone: ZoneLike | None) -> DayZone:  # noqa: ANN401 (any frame)
+def zone_of_lines(
+    line_entries: Any,  # noqa: ANN401 (any frame)
+    ledgers: Any,  # noqa: ANN401 (any frame)
+    time_zone: ZoneLike | None,
+    metadata: Mapping[str, Any] | None,
+) -> DayZone:
     """Zone that a call names, else that of the load, else that of the ledgers if it gives every ``local_date``."""
     if time_zone is not None:
         return choose_zone(time_zone)
-    if (metadata := read_load_metadata(line_entries)) is not None:
-        name, notes = choose_zone(metadata["time_zone"])
-        return DayZone(name, (f"No time zone was given, so the days are those of the load: {name}.", *notes))
+    if metadata is not None:
+        return choose_zone(metadata["time_zone"])
     why = "the line entries state no time zone and have no local_date"
     if "local_date" in wrap(line_entries, "line_entries", _COLUMNS).collect_schema():
         of_ledgers = _zone_of_ledgers(ledgers)

@@ -230,5 +230,5 @@ class CashFlowReport(Result):
 
 def require_report(value: object, name: str) -> None:
     """Refuse an argument that is not a cash flow report."""
-    hint = "load_cash_flow_report(client, ...) loads one, recompute_cash_flow(line_entries, ledgers, ...) makes one"
+    hint = "load_cash_flow_report(client, ...) loads one, recompute_cash_flow(books) makes one"
     require_type(value, CashFlowReport, name, hint)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -225,6 +225,12 @@ def figure_of_terms(key: str, label: str, terms: Sequence[tuple[str, Figure]]) -
         return make(None, "it is not known: a figure that it is made of is not known")
     units = sum((-1 if sign == "-" else 1) * int(one.units or 0) for sign, one in terms)
     return make(units, f"calculated: {calculation}")
+
+
+def renamed(figure: Figure, key: str, label: str) -> Figure:
+    """Return a figure under another key; parts of it that have its own key, such as a supplied balance, go with it."""
+    terms = tuple(replace(one, key=key) if one.key == figure.key else one for one in figure.terms)
+    return replace(figure, key=key, label=label, terms=terms)
 
 
 _IN_ROWS = "give the id, unique name or path of one of its rows (in .rows)"

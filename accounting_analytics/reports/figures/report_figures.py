@@ -51,7 +51,7 @@ _SUMS = {
     UNEXPLAINED: "Not explained by the flows",
 }
 _OF_DAYS = (INFLOW, OUTFLOW, NET, BALANCE)
-_BELOW = "a report does not say which ledgers are below it: cash_flow_statement(report, ledgers) has them"
+_BELOW = "a report does not say which ledgers are below it: cash_flow_statement(report, ledgers=ledgers) has them"
 
 
 @dataclass(frozen=True, eq=False)

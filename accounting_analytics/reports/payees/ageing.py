@@ -17,19 +17,14 @@ import pandas as pd
 
 from accounting_analytics.core.chart_of_accounts import FinancialAccountType, LedgerType
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
-from accounting_analytics.core.ledger_names import PATH_SEPARATOR, LedgerNames
-from accounting_analytics.core.load_metadata import (
-    loaded_period,
-    read_load_metadata,
-)
+from accounting_analytics.core.ledger_names import PATH_SEPARATOR
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.name_keys import name_key
-from accounting_analytics.core.periods import day_label, parse_date
+from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import AgeingRows, OpenItems
-from accounting_analytics.reports.books.dated_lines import DatedLines
-from accounting_analytics.reports.books.opening import find_opening
+from accounting_analytics.core.schemas import AgeingRows, Ledgers, OpenItems
+from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.figures.figure_table import figure_table_html, table_of_figures
 from accounting_analytics.reports.payees.party_texts import NOT_NAMED, read_party_texts
@@ -37,8 +32,10 @@ from accounting_analytics.reports.payees.party_texts import NOT_NAMED, read_part
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.core.periods import DateLike, ZoneLike
-    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.core.periods import DateLike
+    from accounting_analytics.reports.books.book_lines import LineSource
+    from accounting_analytics.reports.books.value import Books
 
 BUCKETS = ("0-30", "31-60", "61-90", "over 90")
 _LAST_DAYS = (30, 60, 90)
@@ -300,15 +297,7 @@ def _bucket(days: int) -> str:
     return next((name for name, last in zip(BUCKETS, _LAST_DAYS, strict=False) if days <= last), BUCKETS[-1])
 
 
-def ageing(
-    line_entries: pd.DataFrame | AnyBooks,
-    ledgers: pd.DataFrame | None = None,
-    end_date: DateLike | None = None,
-    *,
-    accounts: Iterable[str] | None = None,
-    books_start: DateLike | None = None,
-    time_zone: ZoneLike | None = None,
-) -> Ageing:
+def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[str] | None = None) -> Ageing:
     """List what is open on receivables and payables, by party and by the days since its entry.
 
     An entry that increases the balance of a ledger, or of one below it, is an item. One that decreases it is set
@@ -319,20 +308,13 @@ def ageing(
 
     Parameters
     ----------
-    line_entries : DataFrame or LocalBooks
-        :class:`~accounting_analytics.schemas.LineEntries` that reach back to the first entry, or local books.
-    ledgers : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
-    end_date : date-like, optional
-        The day at which ages are counted; by default that of the latest line.
+    books : Books
+        The books; where they begin after the first entry, items may be missing, and a note says so.
+    as_of : date-like, optional
+        The day at which ages are counted; by default that of the latest line of the period.
     accounts : iterable of str, optional
         Ledgers by id, unique name or path; by default those whose type of account is accounts receivable or payable.
         Those below them are included.
-    books_start : date-like, optional
-        First day of the books, as for :func:`balance_sheet`; lines that begin later may lack items, and a note says so.
-    time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
-        a day of it.
 
     Returns
     -------
@@ -347,30 +329,30 @@ def ageing(
         An argument is of another type, or no ledger is a receivable or payable; one that is named, or one below it,
         reports cash flow or is neither an asset nor a liability.
     IncompleteLoadError
-        Days until `end_date`, or a ledger, were not loaded.
+        Days until `as_of`, or a ledger, were not loaded.
 
     Examples
     --------
     ::
 
-        aged = aa.ageing(lines, ledgers, "2026-06-30")
+        aged = aa.ageing(books, as_of="2026-06-30")
         aged["Wholesale Receivables", "over 90"].terms
     """
-    lines = DatedLines.read(line_entries, ledgers, end_date, time_zone)
-    names = LedgerNames.from_frame(lines.ledgers)
-    chosen = _chosen(lines.ledgers, names, accounts)
-    _require_loaded(lines, names, {below for one in chosen.values() for below in one})
-    paid = set(lines.rows.loc[lines.rows["ledger_id"].isin(lines.cash), "_entry"])
-    types = dict(zip(lines.ledgers["id"], lines.ledgers["type"], strict=True))
+    books = to_books(books)
+    books.require_loaded("an ageing")
+    source, last, chart, names = books.source, books.last_day(as_of), Ledgers.checked(books.ledgers), books.names
+    chosen = _chosen(chart, names, accounts)
+    _require_loaded(source, last, names, {below for one in chosen.values() for below in one})
+    rows = source.until(last)
+    paid = set(rows.loc[rows["ledger_id"].isin(source.cash), "_entry"])
+    types = dict(zip(chart["id"], chart["type"], strict=True))
     aged = [
-        _aged(ledger_id, names.name(ledger_id), _items(lines, below, paid, types[ledger_id]), lines.last)
+        _aged(ledger_id, names.name(ledger_id), _items(rows, source.scale, below, paid, types[ledger_id]), last)
         for ledger_id, below in chosen.items()
     ]
-    parents = _parents_note(
-        lines.ledgers, set(lines.rows["ledger_id"]) - {part for parts in chosen.values() for part in parts}
-    )
-    notes = (*lines.notes, *_start_note(lines, books_start), *parents, READ_FROM_TEXTS)
-    return Ageing(lines.last, tuple(aged), lines.scale, notes)
+    parents = _parents_note(chart, set(rows["ledger_id"]) - {part for parts in chosen.values() for part in parts})
+    notes = (*source.notes_until(last), *books.own_notes, *_start_note(books), *parents, READ_FROM_TEXTS)
+    return Ageing(last, tuple(aged), source.scale, notes)
 
 
 def _chosen(chart: pd.DataFrame, names: LedgerNames, accounts: Iterable[str] | None) -> dict[str, dict[str, str]]:
@@ -413,23 +395,20 @@ def _require_aged(chart: pd.DataFrame, names: LedgerNames, chosen: Mapping[str, 
             )
 
 
-def _require_loaded(lines: DatedLines, names: LedgerNames, aged: Collection[str]) -> None:
+def _require_loaded(source: LineSource, last: dt.date, names: LedgerNames, aged: Collection[str]) -> None:
     """Refuse lines that were not loaded until the last day, or not of all ledgers."""
-    loaded = (read_load_metadata(lines.given) or {}).get("ledgers", aged)
-    absent = [names.name(one) for one in names.ids if one in aged and one not in loaded]
-    why = [*lines.missing, *(f"{quote(one)} was not loaded" for one in absent)]
+    absent = set(source.extent.absent(aged))
+    named = [names.name(one) for one in names.ids if one in absent]
+    why = [*filter(None, [source.missing_until(last)]), *(f"{quote(one)} was not loaded" for one in named)]
     if why:
-        raise IncompleteLoadError(f"what is open on {lines.last} is not known: {'; '.join(why)}")
+        raise IncompleteLoadError(f"what is open on {last} is not known: {'; '.join(why)}")
 
 
-def _start_note(lines: DatedLines, books_start: DateLike | None) -> Iterator[str]:
+def _start_note(books: Books) -> Iterator[str]:
     """State since when items are counted, where the lines may not reach back to the first entry."""
-    load = read_load_metadata(lines.given)
-    if load is not None:
-        first = loaded_period(load).start_date
-        given = None if books_start is None else parse_date(books_start, "books_start")
-        if find_opening(lines.given, lines.ledgers, lines.time_zone, first, given).is_movement:
-            yield f"Items are counted since {day_label(first)}; what was open before is not in the lines."
+    if books.extent.is_stated and (books.opening.is_movement or books.opening.units is not None):
+        first = books.source.loaded.start_date
+        yield f"Items are counted since {day_label(first)}; what was open before is not in the lines."
 
 
 def _parents_note(chart: pd.DataFrame, others: Collection[str]) -> Iterator[str]:
@@ -446,13 +425,15 @@ def _parents_note(chart: pd.DataFrame, others: Collection[str]) -> Iterator[str]
             )
 
 
-def _items(lines: DatedLines, below: Mapping[str, str], paid: set[str], ledger_type: str) -> list[LedgerItem]:
+def _items(
+    lines: pd.DataFrame, scale: int, below: Mapping[str, str], paid: set[str], ledger_type: str
+) -> list[LedgerItem]:
     """Lines of a ledger and those below it, with what their texts name; increases of a day are first.
 
     The party of a line below is the path to its ledger.
     """
     sign = _SIGNS[ledger_type]
-    rows = lines.rows[lines.rows["ledger_id"].isin(list(below))]
+    rows = lines[lines["ledger_id"].isin(list(below))]
     texts = [
         [str(one) for one in row if isinstance(one, str) and one.strip()]
         for row in zip(*(rows[name] for name in _TEXTS if name in rows), strict=True)
@@ -462,7 +443,7 @@ def _items(lines: DatedLines, below: Mapping[str, str], paid: set[str], ledger_t
         LedgerItem(
             line_id,
             day,
-            sign * to_minor_units(amount, lines.scale),
+            sign * to_minor_units(amount, scale),
             read.text,
             below[ledger_id].upper() or read.party,
             _BETWEEN_NUMBERS.join(read.numbers),

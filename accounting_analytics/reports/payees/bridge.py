@@ -1,10 +1,10 @@
-"""`Bridge`: why a total changed from one column of a statement to another, by category and payee."""
+"""`Bridge`: why a total changed from one period to another, by category and payee."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,9 @@ from accounting_analytics.core.column_conversion import exact_amounts, negated
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.periods import Period
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.reports.books.book_lines import LineSource
+from accounting_analytics.reports.books.value import Books, to_books
 from accounting_analytics.reports.figures.figure import (
     KEY_SEPARATOR,
     Figure,
@@ -46,7 +47,8 @@ from accounting_analytics.reports.payees.bridge_sentences import (
     total_sentence,
     write_amount,
 )
-from accounting_analytics.reports.statements.statement import ChosenColumn
+from accounting_analytics.reports.statements.columns import compared_period
+from accounting_analytics.reports.statements.kinds import cash_flow_statement, income_statement
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -54,7 +56,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.books.book_lines import LineSource
+    from accounting_analytics.reports.books.value import PeriodLike
     from accounting_analytics.reports.figures.figure_table import FigureTable
     from accounting_analytics.reports.payees.bridge_payments import StepKey, StepKind
     from accounting_analytics.reports.payees.bridge_sentences import AmountWriter
@@ -65,8 +68,9 @@ if TYPE_CHECKING:
 BEFORE, AFTER, CHANGE, LAST = "before", "after", "change", "last"
 _OTHERS = "smaller_changes"
 _MAX_SENTENCES = 5
-_TOTALS = ("net_cash_flow", "net_income")
-_PERIODS = ("period", "prior", "prior_year")
+_COMPARISONS: dict[str, Literal["prior", "prior_year"]] = {"prior": "prior", "prior_year": "prior_year"}
+_TOTALS = {"net_cash_flow": cash_flow_statement, "net_income": income_statement}
+"""Totals, and what makes the statement that has them."""
 
 
 class BridgedLines(NamedTuple):
@@ -277,23 +281,24 @@ class Bridge(Result):
 
 
 def bridge(
-    before: ChosenColumn,
-    after: ChosenColumn,
+    books: Books,
+    period: PeriodLike = None,
     *,
+    against: PeriodLike = "prior",
+    total: Literal["net_cash_flow", "net_income"] = "net_cash_flow",
     edge_days: int = 5,
     largest: int = 8,
 ) -> Bridge:
     """Explain why a total changed, in steps that sum exactly to the change.
 
-    Between two columns of a statement, each payee of a category has one step, its change, with the first cause that
-    fits:
+    Between two periods each payee of a category has one step, its change, with the first cause that fits:
 
     1. ``earlier`` or ``later``: one payment was made on the other side of the edge that the periods share. This is
        claimed only where it explains the whole change: the period with the payment has two payments more than the
        other; both have payments of the same amounts once it is counted in the other; it is within `edge_days` of the
        edge, and a payment of the same amount is within `edge_days` of the other end of that period, which is its place
        in the other one (rent on 1 and 28 February, and none in March). A payee that has no payment in the earlier
-       period must also have been paid before it, in the lines that the statement was made from.
+       period must also have been paid before it, in the lines of the books.
     2. In the later period only: ``new payee`` or ``new customer`` (no payment in any loaded line before it), ``new
        category`` (the payee was paid before, in others), else ``paid before``, with the rhythm where there is one.
     3. In the earlier period only: ``gone`` (the rhythm of the payee has two payments or more until the end of the later
@@ -312,8 +317,14 @@ def bridge(
 
     Parameters
     ----------
-    before, after : ChosenColumn
-        Two columns of one cash flow or income statement, as ``statement.column("2026-05")`` returns them.
+    books : Books
+        The line entries.
+    period : period-like, optional
+        The later days; by default those of the books.
+    against : period-like or {"prior", "prior_year"}
+        Days to compare with: as many before, the same a year earlier, or any others that do not overlap.
+    total : {"net_cash_flow", "net_income"}
+        What changed.
     edge_days : int
         Days on either side of the edge of two periods, at most a quarter of the shorter; 0 looks for no movement.
     largest : int
@@ -327,28 +338,34 @@ def bridge(
     Raises
     ------
     InputError
-        The columns are of balances, are calculated from others, overlap or are of two statements; or an option is
-        wrong.
+        The periods overlap, the total is not known, or an option is wrong.
+    IncompleteLoadError
+        The books lack days of the periods.
+
+    Examples
+    --------
+    ::
+
+        aa.bridge(books, "2026-05", against="2026-04")
     """
+    books = to_books(books)
     if not isinstance(largest, int) or largest < 1:
         raise InputError(f"largest must be a whole number of at least 1, not {quote(largest)}")
     if not isinstance(edge_days, int) or edge_days < 0:
         raise InputError(f"edge_days must be a whole number, 0 or more, not {quote(edge_days)}")
-    for one in (before, after):
-        if not isinstance(one, ChosenColumn):
-            raise InputError(
-                f'a bridge explains two columns of a statement, such as statement.column("2026-05"), not '
-                f"{type(one).__name__}; what changed in the same days, entry by entry, is in drift(before).by_entry of "
-                "local books"
-            )
-    total = _checked(before, after)
-    columns = before.column, after.column
-    edge = PeriodEdge.between(_period(before.column), _period(after.column), edge_days)
-    read = [total.lines(one) for one in columns]
+    if total not in _TOTALS:
+        raise InputError(f"total must be one of {', '.join(map(repr, _TOTALS))}, not {quote(total)}")
+    after = books.days_of(period)
+    comparison = _COMPARISONS.get(against) if isinstance(against, str) else None
+    before = compared_period(after, comparison) if comparison else books.days_of(against)
+    found = _bridged(books, before, after, total)
+    columns = found.figures.columns.shown
+    edge = PeriodEdge.between(before, after, edge_days)
+    read = [found.lines(one) for one in columns]
     categories = categories_of_steps(read)
     sides = [one.joined(categories) for one in read]
-    history = cache(lambda: total.history(columns, categories))
-    steps = total.steps(sides, categories, edge, history)
+    history = cache(lambda: found.history(columns, categories))
+    steps = found.steps(sides, categories, edge, history)
     ranks = {(one.ledger_ids[0], one.payee): rank for rank, one in enumerate(steps)}
     lines = BridgedLines(
         pd.concat([side.frame for side in sides], ignore_index=True),
@@ -360,15 +377,15 @@ def bridge(
     others_key, others_label = f"{_OTHERS}{KEY_SEPARATOR}{largest}", count_of(rest, "smaller change")
     others = BridgeStep(others_key, (), others_label, "", Cause(SMALLER_CHANGES), (), ())
     return Bridge(
-        title=total.row.label,
-        before=before.column.label,
-        after=after.column.label,
+        title=found.row.label,
+        before=columns[0].label,
+        after=columns[1].label,
         steps=tuple(steps) if rest <= 0 else (*steps[:largest], others),
-        scale=total.source.scale,
-        time_zone=total.source.time_zone,
-        currency=before.statement.currency,
-        notes=total.source.notes,
-        _unit="cash" if total.is_cash else "net income",
+        scale=found.source.scale,
+        time_zone=found.source.time_zone,
+        currency=books.currency,
+        notes=found.source.notes,
+        _unit="cash" if found.is_cash else "net income",
         _units=(sum(sides[0].units), sum(sides[1].units)),
         _all=tuple(steps),
         _lines=lines,
@@ -380,41 +397,21 @@ def bridge(
     )
 
 
-def _checked(before: ChosenColumn, after: ChosenColumn) -> _BridgedTotal:
-    """Refuse columns that cannot be bridged; return the row of the total."""
-    figures = before.statement.figures
-    if before.statement is not after.statement:
-        raise InputError("before and after must be columns of one statement: make one statement that has both periods")
-    rows = figures.layout.by_key.values()
-    total = next((row for row in rows if row.kind == "total" and row.key.rstrip("_") in _TOTALS), None)
-    if total is None or figures.rules.of_balances:
-        raise InputError(
-            "a bridge explains the change of a period's total, and the columns of the "
-            f"{before.statement.title.lower()} are balances; pass columns of a cash flow statement or an income "
-            "statement"
-        )
-    for one in (before, after):
-        if one.column.kind not in _PERIODS:
-            raise InputError(
-                f"column {one.column.key!r} is calculated from others, so it has no payments; pass the column of a "
-                "period"
-            )
-        figure = figures.figure(total.key, one.column.key)
+def _bridged(books: Books, before: Period, after: Period, total: str) -> _BridgedTotal:
+    """Sum a total of two periods; refuse days of both, and a total that is not known."""
+    if before.start_date <= after.end_date and after.start_date <= before.end_date:
+        raise InputError(f"a bridge compares different days, and {before} and {after} overlap")
+    first, last = min(before.start_date, after.start_date), max(before.end_date, after.end_date)
+    make = _TOTALS[total]
+    figures = make(books, Period(first, last, books.time_zone), columns=[before, after]).figures
+    row = next(one for one in figures.layout.by_key.values() if one.kind == "total" and one.key.rstrip("_") == total)
+    for column in figures.columns.shown:
+        figure = figures.figure(row.key, column.key)
         if figure.units is None:
             raise InputError(
-                f"{total.label} of {one.column.label} cannot be bridged: {figure.calculation}; compare other columns"
+                f"{row.label} of {column.label} cannot be bridged: {figure.calculation}; compare other periods"
             )
-    old, new = _period(before.column), _period(after.column)
-    if old.start_date <= new.end_date and new.start_date <= old.end_date:
-        raise InputError(f"before and after must be different days, and {old} and {new} overlap")
-    if not isinstance(figures.source, LineSource):
-        raise InputError("a bridge needs all line entries: make the statement from these, without a report or tags")
-    return _BridgedTotal(figures, total, figures.source)
-
-
-def _period(column: StatementColumn) -> Period:
-    ((_, period),) = column.periods
-    return period
+    return _BridgedTotal(figures, row, books.source)
 
 
 class _BridgedTotal(NamedTuple):

@@ -26,11 +26,12 @@ from accounting_analytics.core.money import (
 from accounting_analytics.core.name_keys import name_key
 from accounting_analytics.core.periods import day_label, month_name, parse_date
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments
+from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments, Ledgers
+from accounting_analytics.reports.books.book_lines import entries_among
 from accounting_analytics.reports.books.category_ledgers import Categories, required_ledgers
-from accounting_analytics.reports.books.dated_lines import DatedLines, entries_among
 from accounting_analytics.reports.books.merchants import merchants
-from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms
+from accounting_analytics.reports.books.value import to_books
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms, renamed
 from accounting_analytics.reports.figures.figure_table import entries_behind, figure_table_html, table_of_figures
 from accounting_analytics.reports.payees.cash_forecast import (
     AT_REST,
@@ -51,8 +52,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.core.ledger_names import LedgerNames
-    from accounting_analytics.core.periods import DateLike, ZoneLike
-    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.core.periods import DateLike
+    from accounting_analytics.reports.books.book_lines import LineSource
+    from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.figures.figure_table import FigureTable
     from accounting_analytics.reports.payees.cash_forecast import CashForecast, ExpectedPayment, ForecastScore
 
@@ -78,7 +80,7 @@ _KNOWN_COLUMNS = ("date", "amount", "category", "note")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 """Text of an amount whose point may be a mark of thousands."""
 _LEAST_GROUP = 3
-NO_CASH = "pass books_start, with lines since the books began"
+NO_CASH = "load the books since their first entry, or give their opening"
 _LISTED = 10
 _MEASURES = {
     RECURRING: f"the average of the last {AVERAGED} weeks",
@@ -510,15 +512,12 @@ def _named_week(week: int | None) -> str:
 
 
 def outlook(
-    line_entries: pd.DataFrame | AnyBooks,
-    ledgers: pd.DataFrame | None = None,
-    end_date: DateLike | None = None,
+    books: Books,
+    *,
+    as_of: DateLike | None = None,
     weeks: int = 13,
     known: pd.DataFrame | str | Path | None = None,
-    *,
     limit: object = None,
-    books_start: DateLike | None = None,
-    time_zone: ZoneLike | None = None,
 ) -> Outlook:
     """Look ahead at the weeks of cash after a day: what is due, the balances, their range, and how good that was.
 
@@ -532,13 +531,11 @@ def outlook(
 
     Parameters
     ----------
-    line_entries : DataFrame or LocalBooks
-        :class:`~accounting_analytics.schemas.LineEntries` of all ledgers, half a year or more, better two years, or
-        local books.
-    ledgers : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
-    end_date : date-like, optional
-        The day before the first week; by default that of the latest line.
+    books : Books
+        The books of half a year or more, better two years. Where their opening is not known, cash is not, and neither
+        are balances.
+    as_of : date-like, optional
+        The day before the first week; by default that of the latest line of the period.
     weeks : int
         How many weeks, up to 26.
     known : DataFrame or path, optional
@@ -546,12 +543,6 @@ def outlook(
         ``category`` and ``note``.
     limit : amount, optional
         Cash that you do not want to fall below: says at the end of which week it is expected to be, as a range.
-    books_start : date-like, optional
-        First day of the books, as for :func:`balance_sheet`: without it, or where lines begin later, cash is not known,
-        and neither are balances.
-    time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
-        a day of it.
 
     Returns
     -------
@@ -563,90 +554,84 @@ def outlook(
     InputError
         An argument is of another type, or an item of `known` cannot be read, or may be one of several payments.
     IncompleteLoadError
-        Days until `end_date` were not loaded, or there are fewer than 26 weeks of lines.
+        Days until `as_of` were not loaded, or there are fewer than 26 weeks of lines.
 
     Examples
     --------
     ::
 
-        ahead = aa.outlook(lines, ledgers, "2026-06-30", limit=20_000, books_start="2025-01-01")
+        ahead = aa.outlook(books, as_of="2026-06-30", limit=20_000)
         ahead.payments.head(10)
     """
     if isinstance(weeks, bool) or not isinstance(weeks, int) or not 1 <= weeks <= _MOST_WEEKS:
         raise InputError(f"weeks must be a whole number from 1 to {_MOST_WEEKS}, not {quote(weeks)}")
-    lines = DatedLines.read(line_entries, ledgers, end_date, time_zone)
-    if lines.missing:
-        raise IncompleteLoadError(f"the weeks after {lines.last} are not known: {'; '.join(lines.missing)}")
-    limit_units = None if limit is None else _units(limit, lines.scale, "limit")
-    items, notes = _read_known(known, lines.last, lines.last + weeks * _WEEK, lines.scale)
-    rows = _without_opening(lines)
-    names = Categories(lines.ledgers, set())
-    history = _read_history(lines, rows, weeks, names)
+    books = to_books(books)
+    books.require_loaded("an outlook")
+    source, last, chart = books.source, books.last_day(as_of), Ledgers.checked(books.ledgers)
+    if missing := source.missing_until(last):
+        raise IncompleteLoadError(f"the weeks after {last} are not known: {missing}")
+    scale = source.scale
+    limit_units = None if limit is None else _units(limit, scale, "limit")
+    items, notes = _read_known(known, last, last + weeks * _WEEK, scale)
+    rows = _without_opening(source.until(last), chart)
+    names = Categories(chart, set())
+    history = _read_history(rows, source, last, weeks, names)
     forecasts = history.forecasts
-    recurring = _Recurring(forecasts.latest, history.payees, names.names, lines.scale)
+    recurring = _Recurring(forecasts.latest, history.payees, names.names, scale)
     replaced = [one for item in items for one in recurring.replaced_by(item)]
     return Outlook(
-        lines.last,
+        last,
         weeks,
         forecasts.method,
         forecasts.score(),
-        lines.scale,
-        (*lines.notes, *notes, *recurring.notes),
-        _cash_now(lines, books_start, time_zone),
+        scale,
+        (*source.notes_until(last), *books.own_notes, *notes, *recurring.notes),
+        _cash_now(books, last),
         forecasts.latest,
         history,
         forecasts.margins,
         items,
         tuple(replaced),
         limit_units,
-        lines.listed(rows),
+        source.listed(rows),
     )
 
 
-def _without_opening(lines: DatedLines) -> pd.DataFrame:
+def _without_opening(lines: pd.DataFrame, chart: pd.DataFrame) -> pd.DataFrame:
     """Lines without entries of opening balances, which no week moves."""
-    opening = required_ledgers(lines.ledgers, {RequiredLedger.OPENING_BALANCE})
-    entries = lines.rows.loc[lines.rows["ledger_id"].isin(opening), "_entry"]
-    return lines.rows[~lines.rows["_entry"].isin(entries)]
+    opening = required_ledgers(chart, {RequiredLedger.OPENING_BALANCE})
+    entries = lines.loc[lines["ledger_id"].isin(opening), "_entry"]
+    return lines[~lines["_entry"].isin(entries)]
 
 
-def _read_history(lines: DatedLines, rows: pd.DataFrame, weeks: int, names: Categories) -> CashHistory:
+def _read_history(rows: pd.DataFrame, source: LineSource, last: dt.date, weeks: int, names: Categories) -> CashHistory:
     """Read what moved cash, if it is of half a year."""
-    moved = Counter[dt.date]()
-    of_cash = rows[rows["ledger_id"].isin(lines.cash)]
+    moved, cash = Counter[dt.date](), set(source.cash)
+    of_cash = rows[rows["ledger_id"].isin(cash)]
     for day, amount in zip(of_cash["local_date"].dt.date, of_cash["signed_amount"], strict=True):
-        moved[day] += to_minor_units(amount, lines.scale)
-    first = min(moved, default=lines.last)
-    payees = payments_by_payee(rows, lines.cash, names.transfers, lines.scale)
+        moved[day] += to_minor_units(amount, source.scale)
+    payees = payments_by_payee(rows, cash, names.transfers, source.scale)
     named = {
         key: [one._replace(category=names.names.name(one.category)) for one in payments]
         for key, payments in payees.items()
     }
-    history = CashHistory(first, lines.last, moved, named, weeks)
+    history = CashHistory(min(moved, default=last), last, moved, named, weeks)
     if history.known_weeks < AVERAGED:
         raise IncompleteLoadError(
             f"an outlook takes {AVERAGED} weeks of lines that move cash, and there are {history.known_weeks} until "
-            f"{lines.last}; load more days"
+            f"{last}; load more days"
         )
     return history
 
 
-def _cash_now(lines: DatedLines, books_start: DateLike | None, time_zone: ZoneLike | None) -> Figure:
+def _cash_now(books: Books, last: dt.date) -> Figure:
     """Cash at the end of the last day, as the cash flow statement has it."""
-    statement = cash_flow_statement(
-        lines.given,
-        lines.ledgers,
-        lines.last,
-        lines.last,
-        columns=[(lines.last, lines.last)],
-        books_start=books_start,
-        time_zone=time_zone,
-    )
-    key, label = f"cash{KEY_SEPARATOR}{lines.last}", f"Cash at the end of {day_label(lines.last)}"
+    statement = cash_flow_statement(books, (last, last), columns=[(last, last)])
+    key, label = f"cash{KEY_SEPARATOR}{last}", f"Cash at the end of {day_label(last)}"
     if "ending_cash_balance" in statement.figures.layout.by_key:
         found = statement.figures.figure("ending_cash_balance", statement.columns[0].key)
-        return replace(found, key=key, label=label)
-    return Figure(key, label, None, NO_CASH, scale=lines.scale)
+        return renamed(found, key, label)
+    return Figure(key, label, None, NO_CASH, scale=books.scale)
 
 
 def _units(value: Any, scale: int, name: str) -> int:  # noqa: ANN401 (any amount; others are refused)

@@ -15,18 +15,19 @@ from accounting_analytics.core.messages import count_of, did_you_mean, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import PaymentRhythms
+from accounting_analytics.core.schemas import Ledgers, PaymentRhythms
+from accounting_analytics.reports.books.book_lines import entries_among
 from accounting_analytics.reports.books.category_ledgers import Categories
-from accounting_analytics.reports.books.dated_lines import DatedLines, entries_among
 from accounting_analytics.reports.books.payees import payees_of_entries
+from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, figure_of_entries
 from accounting_analytics.reports.payees.rhythms import LEAST_PAYMENTS, RECENT, FoundRhythm, find_rhythm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.core.periods import DateLike, ZoneLike
-    from accounting_analytics.reports.books.lines_or_books import AnyBooks
+    from accounting_analytics.core.periods import DateLike
+    from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.figures.figure import Figure
 
 _DAY, _YEAR = dt.timedelta(days=1), dt.timedelta(days=366)
@@ -241,13 +242,7 @@ class RecurringPayments(Result):
         return {"end_date": self.end_date, "payments": self.frame, "sentences": self.sentences(), "notes": self.notes}
 
 
-def recurring_payments(
-    line_entries: pd.DataFrame | AnyBooks,
-    ledgers: pd.DataFrame | None = None,
-    end_date: DateLike | None = None,
-    *,
-    time_zone: ZoneLike | None = None,
-) -> RecurringPayments:
+def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> RecurringPayments:
     """Find the payees that are paid, or pay, in a rhythm, and what is due next, late, dearer or stopped.
 
     A payment is what a journal entry moved on the ledgers that report cash flow; payments of a payee on one day are
@@ -259,15 +254,10 @@ def recurring_payments(
 
     Parameters
     ----------
-    line_entries : DataFrame or LocalBooks
-        :class:`~accounting_analytics.schemas.LineEntries` of all ledgers, two years or more, or local books.
-    ledgers : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Ledgers`; local books have their own.
-    end_date : date-like, optional
-        The last day that is looked at; by default that of the latest line.
-    time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
-        a day of it.
+    books : Books
+        The books of two years or more.
+    as_of : date-like, optional
+        The last day that is looked at; by default that of the latest line of the period.
 
     Returns
     -------
@@ -279,33 +269,37 @@ def recurring_payments(
     InputError
         An argument is of another type.
     IncompleteLoadError
-        Days until `end_date` were not loaded, so that what is late or stopped is not known.
+        Days until `as_of` were not loaded, so that what is late or stopped is not known.
 
     Examples
     --------
     ::
 
-        recurring = aa.recurring_payments(lines, ledgers, "2026-06-30")
+        recurring = aa.recurring_payments(books, as_of="2026-06-30")
         recurring.frame.sort_values("next_date")
     """
-    lines = DatedLines.read(line_entries, ledgers, end_date, time_zone)
-    if lines.missing:
-        raise IncompleteLoadError(f"what recurs until {lines.last} is not known: {'; '.join(lines.missing)}")
-    names = Categories(lines.ledgers, set())
-    by_payee = payments_by_payee(lines.rows, lines.cash, names.transfers, lines.scale)
+    books = to_books(books)
+    source, last = books.source, books.last_day(as_of)
+    if missing := source.missing_until(last):
+        raise IncompleteLoadError(f"what recurs until {last} is not known: {missing}")
+    names, cash, rows = Categories(Ledgers.checked(books.ledgers), set()), set(source.cash), source.until(last)
+    by_payee = payments_by_payee(rows, cash, names.transfers, source.scale)
     payments = [
         found
         for (payee, direction), occurrences in sorted(by_payee.items())
-        for found in PayeeRhythms.of_payments(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences).as_of(
-            lines.last
-        )
+        for found in PayeeRhythms.of_payments(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences).as_of(last)
     ]
     named = [one._replace(category=names.names.name(one.category)) for one in payments]
     ordered = sorted(named, key=lambda one: (one.next_units > 0, one.status == "stopped", one.due, one.key))
-    shown = lines.listed(lines.rows)
+    shown = source.listed(rows)
     varied = any(one.next_units != one.occurrences[-1].units for one in ordered)
-    notes = (*lines.notes, *([_VARIED] if varied else []))
-    return RecurringPayments(lines.last, tuple(ordered), lines.scale, notes, shown)
+    notes = (*_chosen_note(books), *source.notes_until(last), *books.own_notes, *([_VARIED] if varied else []))
+    return RecurringPayments(last, tuple(ordered), source.scale, notes, shown)
+
+
+def _chosen_note(books: Books) -> tuple[str, ...]:
+    """Name a choice of lines."""
+    return (f"Of lines {books.extent.label}.",) if books.extent.label else ()
 
 
 def payments_by_payee(

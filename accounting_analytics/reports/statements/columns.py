@@ -7,11 +7,9 @@ import datetime as dt
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import pandas as pd
-
 from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.errors import InputError, PeriodError
-from accounting_analytics.core.fiscal_years import UnitName, name_unit, parse_period, require_month, shift_months
+from accounting_analytics.core.fiscal_years import UnitName, name_unit, require_month, shift_months, to_period
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
 from accounting_analytics.core.periods import Period, day_label, month_label
 
@@ -104,7 +102,7 @@ def split_period(period: Period, columns: Unit | Iterable[object] | None, first_
         if unit not in UNITS:
             raise InputError(f"columns must be month, quarter, year or a list of periods, not {quote(columns)}")
         return _unit_columns(period, UNITS[unit], first_month)
-    periods = [_to_period(one, period.time_zone, first_month) for one in columns]
+    periods = [to_period(one, "columns", first_month, time_zone=period.time_zone) for one in columns]
     if not periods:
         raise InputError("columns is an empty list; pass month, quarter, year or at least one period")
     made = [StatementColumn(*_names_of(one, first_month), "period", periods=((1, one),)) for one in periods]
@@ -125,21 +123,6 @@ def _unit_columns(period: Period, months: int, first_month: int) -> list[Stateme
         made.append(StatementColumn(*_names_of(one, first_month), "period", periods=((1, one),)))
         first = after
     return made
-
-
-def _to_period(value: object, time_zone: str, first_month: int) -> Period:
-    """Period of a list: one, the name of a month, quarter or year as pandas writes it, or two dates."""
-    if isinstance(value, Period):
-        if value.time_zone != time_zone:
-            raise PeriodError(f"columns: {value} is not of the zone {time_zone}, that the days are counted in")
-        return value
-    if isinstance(value, str):
-        return parse_period(value, first_month, time_zone=time_zone)
-    if isinstance(value, pd.Period):
-        return Period(value, value, time_zone)
-    if isinstance(value, tuple | list) and len(value) == 2:  # noqa: PLR2004 (a first and a last day)
-        return Period(value[0], value[1], time_zone)
-    raise InputError(f"columns: {quote(value)} is not a period; pass Period('2026-01-01', '2026-01-15')")
 
 
 def _names_of(period: Period, first_month: int) -> UnitName:
@@ -188,24 +171,6 @@ def with_comparisons(
         text = f"Average of {len(whole)}" if len(whole) < len(base) else "Average"
         shown.append(StatementColumn("average", text, "average", terms=whole))
     return Columns(tuple(shown), {one.key: one for one in (*shown, *hidden)})
-
-
-def days_needed(
-    period: Period,
-    columns: Unit | Iterable[object],
-    compare: Sequence[str],
-    fiscal_year_start_month: int,
-    books_start: dt.date | None = None,
-) -> Period:
-    """Days from the first to the last that a statement needs: all since the books begin, or those of its columns.
-
-    They are loaded together, although days between a period and the one that it is compared with are not needed: each
-    load asks for each ledger at least twice, which costs more than a year of most books.
-    """
-    base = split_period(period, columns, fiscal_year_start_month)
-    shown = with_comparisons(base, compare, columns, days_label)
-    first = min(one.start_date for column in shown.by_key.values() for _, one in column.periods)
-    return Period(books_start or first, period.end_date, period.time_zone)
 
 
 def compared_period(period: Period, comparison: Literal["prior", "prior_year"]) -> Period:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,19 +10,14 @@ from accounting_analytics.core.chart_of_accounts import LedgerType
 from accounting_analytics.core.errors import EmptyPeriodError, IncompleteLoadError, InputError
 from accounting_analytics.core.exact_sums import collect, require_columns, wrap
 from accounting_analytics.core.ledger_names import LedgerNames
-from accounting_analytics.core.load_metadata import (
-    Discovery,
-    known_ledgers_claim,
-    stated_attrs,
-)
+from accounting_analytics.core.load_metadata import known_ledgers_claim, stated_attrs
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.core.periods import Period, choose_zone, day_label, parse_date
+from accounting_analytics.core.periods import Period, choose_zone, day_label
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.books.ledger_tree import LedgerTree
-from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
-from accounting_analytics.reports.books.opening import Opening, find_opening, given_opening
-from accounting_analytics.reports.books.zone_of_lines import zone_of_lines
+from accounting_analytics.reports.books.opening import Opening
+from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.figures.selections import Span
 from accounting_analytics.reports.statements.columns import (
@@ -51,12 +45,12 @@ from accounting_analytics.reports.statements.sums import ReportSource, SpanRules
 from accounting_analytics.reports.statements.tagged_lines import TAG, Tags
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from decimal import Decimal
 
     import pandas as pd
 
-    from accounting_analytics.core.periods import DateLike, ZoneLike
+    from accounting_analytics.reports.books.value import Books, PeriodLike
     from accounting_analytics.reports.statements.columns import Comparison, TaggedUnit, Unit
     from accounting_analytics.reports.statements.rows import Measure
     from accounting_analytics.reports.statements.sums import Source
@@ -64,32 +58,41 @@ if TYPE_CHECKING:
 _COLUMNS = ("id", "type", "sub_type", "debit_credit", "financial_account_type", "is_required")
 
 
-class StatementOptions(NamedTuple):
-    """What a statement was asked for, besides its lines and ledgers."""
+class _Subject(NamedTuple):
+    """What a statement is made of: the source of its sums, its days, and what is known of the books.
 
-    start_date: DateLike | None
-    end_date: DateLike | None
-    columns: TaggedUnit | Iterable[object] | None
-    compare: str | Iterable[str]
-    depth: int | None
-    time_zone: ZoneLike | None
-    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None
-    books_start: DateLike | None
-    fiscal_year_start_month: int
-    currency: str | None
-    company: str | None
-    scale: int | None
-    tag_ids: Iterable[str] = ()
-    tag_group: str | None = None
+    Attributes
+    ----------
+    source : Source
+        What has the sums.
+    chart : Chart
+        The ledgers.
+    ledgers : DataFrame
+        The chart of accounts as it was given.
+    days : Period
+        Days that were asked for.
+    opening : Opening
+        From when balances are known; without a day where the statement has none.
+    first_month : int
+        Month that a fiscal year starts in.
+    company, currency : str or None
+        What the heading names.
+    label : str
+        What a person called a choice of lines.
+    notes : tuple of str
+        What was assumed of the zone.
+    """
 
-    def tags(self) -> Tags | None:
-        """Tags that the statement is filtered or split by; None of one of all lines."""
-        tag_ids, are_columns = to_texts(self.tag_ids), self.columns == TAG
-        if self.tag_group is not None and not are_columns:
-            raise InputError("tag_group is for columns='tag': leave it out")
-        if are_columns and self.compare:
-            raise InputError("columns='tag' has no comparisons: leave compare out, or make a statement of each tag")
-        return Tags(tag_ids, self.tag_group, are_columns) if tag_ids or are_columns else None
+    source: Source
+    chart: Chart
+    ledgers: pd.DataFrame
+    days: Period
+    opening: Opening = Opening()
+    first_month: int = 1
+    company: str | None = None
+    currency: str | None = None
+    label: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class _Kind(NamedTuple):
@@ -103,41 +106,29 @@ class _Kind(NamedTuple):
 
 
 def cash_flow_statement(
-    source: Any,  # noqa: ANN401 (a report, or any frame narwhals knows)
-    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    start_date: DateLike | None = None,
-    end_date: DateLike | None = None,
+    books: Books | CashFlowReport,
+    period: PeriodLike = None,
     *,
     columns: TaggedUnit | Iterable[object] | None = None,
     compare: Comparison | Iterable[Comparison] = (),
     depth: int | None = None,
-    time_zone: ZoneLike | None = None,
     sections: Mapping[str, str] | None = None,
-    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
-    books_start: DateLike | None = None,
-    fiscal_year_start_month: int = 1,
-    currency: str | None = None,
-    company: str | None = None,
-    scale: int | None = None,
     tag_ids: Iterable[str] = (),
     tag_group: str | None = None,
+    ledgers: pd.DataFrame | None = None,
 ) -> Statement:
     """Cash flow statement: what moved cash, by category in sections, between cash at the start and at the end.
 
     Parameters
     ----------
-    source : frame, LocalBooks or CashFlowReport
-        Line entries of any engine (as :func:`~accounting_analytics.recompute_cash_flow` takes them), local books, or a
-        report, whose period is then the only column. A load with ``is_cashflow=True`` suffices, one with ``tag_ids``
-        too has no cash balances.
-    ledgers : frame, optional
-        The chart of accounts, as :func:`~accounting_analytics.discover_ledgers` returns it; local books have their own.
-    start_date, end_date : date-like, optional
-        First and last day, both inclusive, local to `time_zone`; by default the days of the load.
+    books : Books or CashFlowReport
+        The books; a load with ``is_cashflow=True`` suffices. Or a report, whose period is then the only column.
+    period : period-like, optional
+        The days: a :class:`~accounting_analytics.Period`, a text such as ``"2026-05"`` or ``"2025-01/2026-06"``, or a
+        first and a last day; by default the period of the books.
     columns : {"month", "quarter", "year", "tag"} or list of periods, optional
-        What a column is: month by default, cut at the first and last day. A period of a list is a
-        :class:`~accounting_analytics.Period`, a pair of dates, or a text such as ``2026-Q1``. ``tag`` has a column for
-        each tag of a group, one for lines with several of them, and one for lines without, which sum to the statement.
+        What a column is: month by default, cut at the first and last day. ``tag`` has a column for each tag of a group,
+        one for lines with several of them, and one for lines without, which sum to the statement.
     compare : str or list of str
         Columns to add. After the others: ``total`` and ``average`` (of the whole columns, without the one that opening
         balances are in). Beside each: ``prior`` (the same dates one column earlier), ``prior_year``, ``change`` and
@@ -145,33 +136,21 @@ def cash_flow_statement(
         total inflows).
     depth : int, optional
         Levels of ledgers that are shown; all by default.
-    time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load, else that of the ledgers if every ``local_date`` is
-        a day of it.
     sections : mapping of str to str, optional
         Section by ledger (id, unique name or path), ``financial_account_type`` or ``sub_type``, instead of
         ``accounting_analytics.reports.statement_rows.CASH_FLOW_SECTIONS``; what it does not name is operating.
-    starting_balances : DataFrame or mapping, optional
-        Balances of the cash ledgers at `start_date`, to roll forward, debits positive.
-    books_start : date-like, optional
-        First day of the books, where lines of local books do not state it. Balances are sums from there; without it,
-        or if the load begins later, the statement shows the movement since the first day of the load, and says so.
-        Days before it, or before the first entry of discovered ledgers, are not known.
-    fiscal_year_start_month : int
-        Month that years and quarters are counted from.
-    currency, company : str, optional
-        Shown in the heading.
-    scale : int, optional
-        Fraction digits of the amounts, where nothing states them.
     tag_ids : iterable of str, optional
         Count only lines that have all these tags, by id or unique name; balances of cash are not shown then.
     tag_group : str, optional
         Id of the group whose tags are columns, where lines have tags of several.
+    ledgers : DataFrame, optional
+        The chart of accounts of a report; books have their own.
 
     Returns
     -------
     Statement
-        Amounts are positive where cash comes in. A column that was not loaded is not known.
+        Amounts are positive where cash comes in. A column that was not loaded is not known. Where the opening of the
+        books is not known, cash is the movement since the first day of the load, and the statement says so.
 
     Raises
     ------
@@ -182,43 +161,33 @@ def cash_flow_statement(
         :func:`~accounting_analytics.recompute_cash_flow`.
     """
     table = CASH_FLOW_SECTIONS if sections is None else sections
-    if isinstance(source, CashFlowReport):
-        if start_date is not None or end_date is not None or columns is not None:
-            raise InputError("a cash flow report has its own period: pass no dates and no columns with it")
-        if compare:
-            raise InputError("a cash flow report has one period to show: pass line entries to compare periods")
-        if tag_ids:
-            raise InputError("a cash flow report is filtered when it is made: pass tag_ids to load_cash_flow_report")
-        start_date, end_date = source.period.start_date, source.period.end_date
-        columns, time_zone = [source.period], source.period.time_zone
-    options = StatementOptions(
-        start_date, end_date, columns, compare, depth, time_zone, starting_balances, books_start,
-        fiscal_year_start_month, currency, company, scale, tag_ids, tag_group,
-    )  # fmt: skip
     kind = _Kind(
         ("flow", "opening", "balance"),
         of_balances=False,
         needed=lambda chart: chart.tree.cash,
         rows=lambda build, cash: cash_flow_rows(build, table, cash),
     )
-    return _make(source, ledgers, options, kind)
+    tags = _tags(tag_ids, tag_group, columns, compare)
+    if isinstance(books, CashFlowReport):
+        if period is not None or columns is not None:
+            raise InputError("a cash flow report has its own period: pass no period and no columns with it")
+        if compare:
+            raise InputError("a cash flow report has one period to show: pass books to compare periods")
+        if tags:
+            raise InputError("a cash flow report is filtered when it is made: pass tag_ids to load_cash_flow_report")
+        return _make(_subject_of_report(books, ledgers), kind, [books.period], (), depth, tags)
+    if ledgers is not None:
+        raise InputError("ledgers are for a report; books have their own: leave ledgers out")
+    return _make(_subject(books, period, kind, tags), kind, columns, compare, depth, tags)
 
 
 def income_statement(
-    source: Any,  # noqa: ANN401 (any frame narwhals knows)
-    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    start_date: DateLike | None = None,
-    end_date: DateLike | None = None,
+    books: Books,
+    period: PeriodLike = None,
     *,
     columns: TaggedUnit | Iterable[object] | None = None,
     compare: Comparison | Iterable[Comparison] = (),
     depth: int | None = None,
-    time_zone: ZoneLike | None = None,
-    books_start: DateLike | None = None,
-    fiscal_year_start_month: int = 1,
-    currency: str | None = None,
-    company: str | None = None,
-    scale: int | None = None,
     tag_ids: Iterable[str] = (),
     tag_group: str | None = None,
 ) -> Statement:
@@ -226,12 +195,10 @@ def income_statement(
 
     Parameters
     ----------
-    source, ledgers, start_date, end_date, columns, compare, depth, time_zone, fiscal_year_start_month, currency, company, scale, tag_ids, tag_group
-        As of :func:`cash_flow_statement`, from line entries only; ``share`` is percent of operating revenues. The load
-        must have all ledgers of revenues and expenses.
-    books_start : date-like, optional
-        First day of the books, where neither local books nor discovered ledgers state it: nothing is known of days
-        before.
+    books : Books
+        The books, with all ledgers of revenues and expenses.
+    period, columns, compare, depth, tag_ids, tag_group
+        As of :func:`cash_flow_statement`; ``share`` is percent of operating revenues.
 
     Returns
     -------
@@ -242,62 +209,41 @@ def income_statement(
     ------
     IncompleteLoadError, InputError
         As of :func:`cash_flow_statement`.
-    """  # noqa: E501 (one line of parameters)
-    options = StatementOptions(
-        start_date, end_date, columns, compare, depth, time_zone, None, books_start,
-        fiscal_year_start_month, currency, company, scale, tag_ids, tag_group,
-    )  # fmt: skip
-    return _make(
-        source,
-        ledgers,
-        options,
-        _Kind(("movement",), of_balances=False, needed=_earning, rows=lambda build, _: income_rows(build)),
-    )
+    """
+    kind = _Kind(("movement",), of_balances=False, needed=_earning, rows=lambda build, _: income_rows(build))
+    tags = _tags(tag_ids, tag_group, columns, compare)
+    return _make(_subject(books, period, kind, tags), kind, columns, compare, depth, tags)
 
 
 def balance_sheet(
-    source: Any,  # noqa: ANN401 (any frame narwhals knows)
-    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    start_date: DateLike | None = None,
-    end_date: DateLike | None = None,
+    books: Books,
+    period: PeriodLike = None,
     *,
     columns: Unit | Iterable[object] | None = None,
     compare: Comparison | Iterable[Comparison] = (),
     depth: int | None = None,
-    time_zone: ZoneLike | None = None,
-    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
-    books_start: DateLike | None = None,
-    fiscal_year_start_month: int = 1,
-    currency: str | None = None,
-    company: str | None = None,
-    scale: int | None = None,
 ) -> Statement:
     """Balance sheet at the end of each column's days: assets, liabilities, equity and earnings.
 
     Parameters
     ----------
-    source, ledgers, start_date, end_date, columns, compare, depth, time_zone, books_start, currency, company, scale
-        As of :func:`cash_flow_statement`, from line entries of all ledgers; ``share`` is percent of total assets.
-    starting_balances : DataFrame or mapping, optional
-        Balances of all ledgers at `start_date`, debits positive, to roll forward.
-    fiscal_year_start_month : int
-        Month from which earnings are those of the period.
+    books : Books
+        The books, with all ledgers.
+    period, columns, compare, depth
+        As of :func:`cash_flow_statement`; ``share`` is percent of total assets.
 
     Returns
     -------
     Statement
-        Amounts are positive on the normal side. Where the lines do not reach back to the beginning of the books, it is
-        the movement since the first day of the load, and its title, columns and notes say so.
+        Amounts are positive on the normal side; earnings of the period are those since the first month of the fiscal
+        year of the books. Where the opening of the books is not known, it is the movement since the first day of the
+        load, and its title, columns and notes say so.
 
     Raises
     ------
     IncompleteLoadError, InputError
         As of :func:`cash_flow_statement`.
     """
-    options = StatementOptions(
-        start_date, end_date, columns, compare, depth, time_zone, starting_balances, books_start,
-        fiscal_year_start_month, currency, company, scale,
-    )  # fmt: skip
     kind = _Kind(
         ("balance", "earlier_years", "this_year"),
         of_balances=True,
@@ -305,29 +251,17 @@ def balance_sheet(
         rows=lambda build, _: balance_rows(build),
         moved_title="Movement of assets, liabilities and equity",
     )
-    return _make(source, ledgers, options, kind)
+    return _make(_subject(books, period, kind, _tags(columns=columns)), kind, columns, compare, depth)
 
 
 def trial_balance(
-    source: Any,  # noqa: ANN401 (any frame narwhals knows)
-    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    start_date: DateLike | None = None,
-    end_date: DateLike | None = None,
-    *,
-    columns: Unit | Iterable[object] | None = None,
-    time_zone: ZoneLike | None = None,
-    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
-    books_start: DateLike | None = None,
-    fiscal_year_start_month: int = 1,
-    currency: str | None = None,
-    company: str | None = None,
-    scale: int | None = None,
+    books: Books, period: PeriodLike = None, *, columns: Unit | Iterable[object] | None = None
 ) -> Statement:
     """Trial balance at the end of each column's days: every ledger in its debit or its credit column.
 
     Parameters
     ----------
-    source, ledgers, start_date, end_date, columns, time_zone, starting_balances, books_start, fiscal_year_start_month, currency, company, scale
+    books, period, columns
         As of :func:`balance_sheet`.
 
     Returns
@@ -339,11 +273,7 @@ def trial_balance(
     ------
     IncompleteLoadError, InputError
         As of :func:`balance_sheet`.
-    """  # noqa: E501 (one line of parameters)
-    options = StatementOptions(
-        start_date, end_date, columns, (), None, time_zone, starting_balances, books_start,
-        fiscal_year_start_month, currency, company, scale,
-    )  # fmt: skip
+    """
     kind = _Kind(
         ("balance",),
         of_balances=True,
@@ -351,7 +281,19 @@ def trial_balance(
         rows=lambda build, _: trial_rows(build),
         moved_title="Movement of ledgers",
     )
-    return _make(source, ledgers, options, kind)
+    return _make(_subject(books, period, kind, _tags(columns=columns)), kind, columns, (), None)
+
+
+def _tags(
+    tag_ids: Iterable[str] = (), tag_group: str | None = None, columns: object = None, compare: object = ()
+) -> Tags | None:
+    """Tags that a statement is filtered or split by; None of one of all lines."""
+    ids, are_columns = to_texts(tag_ids), isinstance(columns, str) and columns == TAG
+    if tag_group is not None and not are_columns:
+        raise InputError("tag_group is for columns='tag': leave it out")
+    if are_columns and compare:
+        raise InputError("columns='tag' has no comparisons: leave compare out, or make a statement of each tag")
+    return Tags(ids, tag_group, are_columns) if ids or are_columns else None
 
 
 def _earning(chart: Chart) -> list[str]:
@@ -359,93 +301,103 @@ def _earning(chart: Chart) -> list[str]:
     return [*chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE), *chart.of_unknown_type(), *chart.uncategorized()]
 
 
-def _make(source: Any, ledgers: Any, options: StatementOptions, kind: _Kind) -> Statement:  # noqa: ANN401 (any frame)
-    """Make a statement from a report or from line entries."""
-    source, ledgers = lines_of(source), ledgers_of(source, ledgers)
-    day_zone = (
-        choose_zone(options.time_zone)
-        if isinstance(source, CashFlowReport)
-        else zone_of_lines(source, ledgers, options.time_zone)
+def _subject_of_report(report: CashFlowReport, ledgers: pd.DataFrame | None) -> _Subject:
+    """Read a report as what a statement is made of."""
+    if ledgers is None:
+        raise InputError("a report has no ledgers: pass ledgers=discover_ledgers(client, ...)")
+    chart, source = _read_chart(ledgers), ReportSource(report)
+    chart.tree.require(source.flows)
+    source.require_same_cash(chart.tree.cash)
+    return _Subject(source, chart, ledgers, report.period, notes=choose_zone(report.period.time_zone).notes)
+
+
+def _subject(books: Books, period: PeriodLike, kind: _Kind, tags: Tags | None) -> _Subject:
+    """Read books as what a statement is made of."""
+    books = to_books(books)
+    source, ledgers = books.source, books.ledgers
+    chart, days = _read_chart(ledgers), books.days_of(period)
+    if kind.of_balances:
+        books.require_loaded("a statement of balances")
+        if tags:
+            raise InputError(
+                "balances are not split by tags: make an income statement or a cash flow statement by tags"
+            )
+    source.require_whole_entries()
+    if "flow" not in kind.measures:
+        source.require_all_entries()
+    return _Subject(
+        source,
+        chart,
+        ledgers,
+        days,
+        _opening(books, kind, chart, has_balances=not (tags or books.extent.label)),
+        books.fiscal_year_start_month,
+        books.company,
+        books.currency,
+        books.extent.label,
+        books.own_notes,
     )
-    chart = _read_chart(ledgers)
-    tags = options.tags()
-    if tags and kind.of_balances:
-        raise InputError("balances are not split by tags: make an income statement or a cash flow statement by tags")
-    lines, period = _read_lines(source, options, kind, chart, day_zone.name)
-    opening = _opening(options, kind, lines, period, chart, ledgers)
-    of_tags: list[StatementColumn] = []
+
+
+def _make(  # noqa: PLR0917 (what a statement was asked for)
+    subject: _Subject,
+    kind: _Kind,
+    columns: TaggedUnit | Iterable[object] | None,
+    compare: str | Iterable[str],
+    depth: int | None,
+    tags: Tags | None = None,
+) -> Statement:
+    """Make a statement."""
+    chart, opening, lines = subject.chart, subject.opening, subject.source
+    shown: Columns
     if tags and isinstance(lines, LineSource):
         of_flows = "flow" in kind.measures
         counted = set(chart.tree.names) - set(chart.tree.cash) if of_flows else set(kind.needed(chart))
         costs = chart.of_types(LedgerType.EXPENSE)
-        lines, of_tags = tags.choose(lines, period, counted, costs, of_flows=of_flows)
-    columns = (
-        Columns(tuple(of_tags), {one.key: one for one in of_tags})
-        if of_tags
-        else _columns(options, kind, period, opening)
-    )
+        lines, of_tags = tags.choose(lines, subject.days, counted, costs, of_flows=of_flows)
+    else:
+        of_tags = []
+    if of_tags:
+        shown = Columns(tuple(of_tags), {one.key: one for one in of_tags})
+    else:
+        shown = _columns(subject, kind, columns, compare)
     loaded_from = opening.since or lines.loaded.start_date
-    rules = SpanRules(opening, options.fiscal_year_start_month, kind.of_balances, loaded_from)
-    summed = _Summed.of_columns(columns, kind, lines, chart, rules)
+    rules = SpanRules(opening, subject.first_month, kind.of_balances, loaded_from)
+    summed = _Summed.of_columns(shown, kind, lines, chart, rules)
     since = opening.day if opening.is_movement else None
     is_explained = not (isinstance(lines, ReportSource) and lines.gap)
-    cash_rows = None if lines.is_tagged else CashRows(since, lines.is_report, is_explained)
+    has_cash = not (lines.is_tagged or subject.label)
+    cash_rows = CashRows(since, lines.is_report, is_explained) if has_cash else None
     trees = chart.tree.trees(*(one for measure in summed.spans for one in summed.known(measure)))
     moved = partial(summed.moved, opening.units or {})
-    layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, options.depth), cash_rows)
+    layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, depth), cash_rows)
     notes = (
-        *_notes_without_entries(columns, summed, kind),
+        *_notes_without_entries(shown, summed, kind),
         *filter(None, [opening.sentence()]),
         *opening.notes,
-        *opening.notes_on(one for column in columns.shown for _, one in column.periods),
+        *opening.notes_on(one for column in shown.shown for _, one in column.periods),
         *([f"{count_of(layout.left_out, 'ledger')} without amounts left out."] if layout.left_out else []),
         *layout.notes,
         *chart.tree.notes(trees),
-        known_ledgers_claim(ledgers, len(chart.tree.names)),
+        known_ledgers_claim(subject.ledgers, len(chart.tree.names)),
         *lines.notes,
-        *day_zone.notes,
+        *subject.notes,
     )
     labels = {key: row.label for key, row in layout.by_key.items() if row.kind not in {"ledger", "own"}}
+    title = f"{kind.moved_title} since {since}" if since and kind.moved_title else layout.title
     return Statement(
-        f"{kind.moved_title} since {since}" if since and kind.moved_title else layout.title,
-        columns.shown,
+        f"{title}, {subject.label}" if subject.label else title,
+        shown.shown,
         tuple(layout.shown),
         lines.scale,
-        options.company,
-        options.currency,
-        day_zone.name,
+        subject.company,
+        subject.currency,
+        subject.days.time_zone,
         since,
         notes,
-        StatementFigures(columns, layout, lines, summed.sums, summed.unknown, summed.rules, chart.names, opening.units),
+        StatementFigures(shown, layout, lines, summed.sums, summed.unknown, summed.rules, chart.names, opening.units),
         LedgerNames(chart.tree.names | labels, chart.tree.hierarchy),
     )
-
-
-def _read_lines(
-    source: Any,  # noqa: ANN401 (any frame)
-    options: StatementOptions,
-    kind: _Kind,
-    chart: Chart,
-    time_zone: str,
-) -> tuple[Source, Period]:
-    """Read a report or line entries, and the days that were asked for or loaded."""
-    asked = None
-    if options.start_date is not None and options.end_date is not None:
-        asked = Period(options.start_date, options.end_date, time_zone)
-    lines: Source
-    if isinstance(source, CashFlowReport):
-        lines = ReportSource(source)
-        chart.tree.require(lines.flows)
-        lines.require_same_cash(chart.tree.cash)
-    else:
-        needed = set(kind.needed(chart))
-        lines = LineSource(source, chart.tree.cash, needed, time_zone, scale=options.scale, asked=asked)
-        lines.require_whole_entries()
-        if "flow" not in kind.measures:
-            lines.require_all_entries()
-    loaded = lines.loaded
-    period = asked or Period(options.start_date or loaded.start_date, options.end_date or loaded.end_date, time_zone)
-    return lines, period
 
 
 def _notes_without_entries(columns: Columns, summed: _Summed, kind: _Kind) -> Iterator[str]:
@@ -476,6 +428,7 @@ class _Summed(NamedTuple):
     @classmethod
     def of_columns(cls, columns: Columns, kind: _Kind, lines: Source, chart: Chart, rules: SpanRules) -> _Summed:
         """Sum the lines of the columns; sums of balances that do not balance are refused."""
+        needed = set(kind.needed(chart))
         measures = [one for one in kind.measures if one in {"flow", "movement"} or not lines.is_tagged]
         spans = {
             one: {
@@ -490,7 +443,7 @@ class _Summed(NamedTuple):
             span: why
             for one in spans.values()
             for span in one
-            if (why := rules.why_unknown(span) or lines.missing(span))
+            if (why := rules.why_unknown(span) or lines.missing(span, needed))
         }
         _require_a_known_column(columns, unknown, rules, measures)
         sums = lines.sums({span for one in spans.values() for span in one if span not in unknown})
@@ -523,63 +476,30 @@ def _read_chart(ledgers: Any) -> Chart:  # noqa: ANN401 (any frame)
     return Chart(collect(frame.select(*_COLUMNS)).to_pylist(), LedgerTree.from_frame(ledgers), roles)
 
 
-def _opening(  # noqa: PLR0917 (what it is decided by)
-    options: StatementOptions,
-    kind: _Kind,
-    lines: Source,
-    period: Period,
-    chart: Chart,
-    ledgers: Any,  # noqa: ANN401 (any frame)
-) -> Opening:
-    """From when the balances of a statement are known, by what was asked for and loaded."""
-    if not isinstance(lines, LineSource):
-        return Opening()
-    first = None if options.books_start is None else parse_date(options.books_start, "books_start")
-    if first is not None:
-        _refuse_earlier_entries(first, lines, Discovery.stated(ledgers))
-    opening = find_opening(lines.frame, ledgers, lines.time_zone, lines.loaded.start_date, first)
-    opening = opening._replace(equity=_equity_of_first_entries(opening, kind, lines, chart))
-    if lines.is_tagged or options.tags() or kind.measures == ("movement",):
-        return opening._replace(day=None)  # no balances
-    if options.starting_balances is None:
-        return opening
-    of_cash = not kind.of_balances
-    given = given_opening(options.starting_balances, period.start_date, chart.tree, lines.scale, of_cash=of_cash)
-    if kind.of_balances and (gap := sum((given.units or {}).values(), 0)):
-        raise InputError(
-            "starting_balances do not balance: debits less credits are "
-            f"{from_minor_units(gap, lines.scale)}; give those of all ledgers"
-        )
-    return given._replace(equity=opening.equity, first_entry=opening.first_entry)
+def _opening(books: Books, kind: _Kind, chart: Chart, *, has_balances: bool) -> Opening:
+    """From when the balances of a statement are known; without a day where it has none."""
+    opening, source = books.opening, books.source
+    if kind.of_balances and opening.of == "cash" and opening.units is not None:
+        note = "The given balances are of cash alone, so they are not counted here: give those of all ledgers."
+        opening = Opening(source.loaded.start_date, first_entry=opening.first_entry, notes=(note,))
+    if "flow" in kind.measures and opening.first_entry is not None:
+        opening = opening._replace(equity=_equity_of_first_entries(opening.first_entry, kind, source, chart))
+    return opening if has_balances and kind.measures != ("movement",) else opening._replace(day=None)
 
 
-def _equity_of_first_entries(opening: Opening, kind: _Kind, lines: LineSource, chart: Chart) -> tuple[str, ...]:
+def _equity_of_first_entries(first: dt.date, kind: _Kind, lines: LineSource, chart: Chart) -> tuple[str, ...]:
     """Names of the ledgers of equity that the cash of the first entries comes from."""
-    if opening.first_entry is None or "flow" not in kind.measures or lines.is_tagged:
-        return ()
-    day = Span(opening.first_entry, opening.first_entry, is_flow=True)
-    moved = {} if lines.missing(day) else lines.sums([day])[day]
+    day = Span(first, first, is_flow=True)
+    moved = {} if lines.missing(day, set(kind.needed(chart))) else lines.sums([day])[day]
     return tuple(chart.names.name(one) for one in chart.of_types(LedgerType.EQUITY) if moved.get(one, 0) < 0)
 
 
-def _refuse_earlier_entries(first: dt.date, lines: LineSource, discovery: Discovery | None) -> None:
-    """Refuse a first day of the books before which there are entries: balances would depend on what was loaded."""
-    known = None if discovery is None else discovery.first_day
-    if known and discovery and discovery.accepted.time_zone != lines.time_zone:
-        known += dt.timedelta(days=1)  # an instant may be a day later in another zone
-    before = Span(None, first - dt.timedelta(days=1))
-    is_earlier = known is not None and known < first
-    if is_earlier or (lines.loaded.start_date < first and any(lines.sums([before]).values())):
-        since = f", the first on {day_label(known)}" if known and is_earlier else ""
-        raise InputError(
-            f"books_start is {first}, but there are entries before that day{since}, and a balance needs them: load the "
-            "lines from the first day of the books and pass that, or pass starting_balances"
-        )
-
-
-def _columns(options: StatementOptions, kind: _Kind, period: Period, opening: Opening) -> Columns:
+def _columns(
+    subject: _Subject, kind: _Kind, asked: TaggedUnit | Iterable[object] | None, compare: str | Iterable[str]
+) -> Columns:
     """Columns of a statement with their comparisons."""
-    compare = check_comparisons(options.compare, of_flows=not kind.of_balances)
+    opening, first_month = subject.opening, subject.first_month
+    compared = check_comparisons(compare, of_flows=not kind.of_balances)
 
     def heading(days: Period) -> str:
         since = f", since {opening.day}" if opening.is_movement else ""
@@ -589,15 +509,14 @@ def _columns(options: StatementOptions, kind: _Kind, period: Period, opening: Op
         """Column whose key says since when its figures are movements, where they are no balances."""
         return column.since(opening.day) if kind.of_balances and opening.is_movement and opening.day else column
 
-    columns = options.columns if options.columns is None or isinstance(options.columns, str) else list(options.columns)
+    columns = asked if asked is None or isinstance(asked, str) else list(asked)
     if columns and all(isinstance(one, StatementColumn) for one in columns):
         given = tuple(named(one) for one in columns if isinstance(one, StatementColumn))
         return Columns(given, {one.key: one for one in given})
-    first_month = options.fiscal_year_start_month
-    base = [named(one) for one in split_period(period, columns, options.fiscal_year_start_month)]
+    base = [named(one) for one in split_period(subject.days, columns, first_month)]
     if kind.of_balances:
         base = [one._replace(label=heading(one.periods[0][1])) for one in base]
-    made = with_comparisons(base, compare, columns, heading, opening.averaged_from)
+    made = with_comparisons(base, compared, columns, heading, opening.averaged_from)
     if kind.measures != ("balance",):
         return made
     sides = [

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.column_conversion import INSTANT, TEXT
-from accounting_analytics.core.errors import BooksDoNotTieError, FrameError, IncompleteLoadError
+from accounting_analytics.core.errors import BooksDoNotTieError, FrameError, IncompleteLoadError, InputError
 from accounting_analytics.core.exact_sums import (
     INSTANT_TYPE,
     EntryLines,
@@ -26,39 +23,35 @@ from accounting_analytics.core.exact_sums import (
     repeated_message,
     require_sides,
 )
-from accounting_analytics.core.load_metadata import attach_notes, loaded_period, read_load_metadata
+from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import arrow_type, from_minor_units, pandas_dtype
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, ExactReport
-from accounting_analytics.reports.books.extent import missing_reasons, states_all_lines
-from accounting_analytics.reports.books.ledger_tree import LedgerTree, describe_ledgers
-from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
-from accounting_analytics.reports.books.opening import Opening, find_opening, given_opening
-from accounting_analytics.reports.books.zone_of_lines import zone_of_lines
+from accounting_analytics.reports.books.book_lines import day_before
+from accounting_analytics.reports.books.ledger_tree import describe_ledgers
+from accounting_analytics.reports.books.opening import Opening
+from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
     from decimal import Decimal
 
     import numpy.typing as npt
+    import pandas as pd
 
     from accounting_analytics.core.exact_sums import Days
-    from accounting_analytics.core.periods import DateLike, ZoneLike
+    from accounting_analytics.reports.books.ledger_tree import LedgerTree
+    from accounting_analytics.reports.books.value import Books, PeriodLike
 
 _LINE_TEXTS = ("id", "ledger_id", "journal_entry_id", "journal_entry_description")
 
 
 def recompute_cash_flow(
-    line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
-    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
-    start_date: DateLike,
-    end_date: DateLike,
+    books: Books,
+    period: PeriodLike = None,
     *,
-    time_zone: ZoneLike | None = None,
-    starting_balances: pd.DataFrame | Mapping[str, Decimal] | None = None,
-    scale: int | None = None,
     lines: bool = True,
     allow_partial: bool = False,
 ) -> CashFlowReport:
@@ -66,99 +59,101 @@ def recompute_cash_flow(
 
     Parameters
     ----------
-    line_entries : DataFrame, pyarrow.Table, polars frame, DuckDB relation, PySpark frame or LocalBooks
-        The :class:`~accounting_analytics.schemas.LineEntries` columns ``id, ledger_id, journal_entry_id,
-        journal_entry_description, datetime, signed_amount`` (others are ignored). The frame must hold all lines of
-        every entry in the period that touches cash, and, without `starting_balances`, all earlier lines of the
-        ledgers that report cash flow. Local books are read whole.
-    ledgers : DataFrame or any of the others
-        The chart of accounts (None: that of the local books): ``id, name, report_cash_flow, parent_id, sort_code`` and,
-        if some parents are unknown, ``parent_known`` and ``type``: totals that might include a ledger of unknown parent
-        and the same type are null. A ``sort_code`` that is not known is empty.
-    start_date, end_date : date-like
-        First and last day, both inclusive, local to `time_zone`: dates, ``YYYY-MM-DD``, midnights without a time zone,
-        or periods of pandas (the first day of the one, the last of the other).
-    time_zone : str or ZoneInfo, optional
-        Zone that days are counted in; by default that of the load (in the metadata of the frame), which is noted, else
-        that of the ledgers if every ``local_date`` is a day of it.
-    starting_balances : DataFrame or mapping, optional
-        Balances of the cash ledgers at the start (:class:`~accounting_analytics.schemas.CashBalances`, or id, unique
-        name or path of a ledger to amount) to roll forward; earlier lines are then not used. Without it the history
-        is summed.
-    scale : int, optional
-        Fraction digits of the amounts; by default those of a decimal type, else those that the load states, else 2.
+    books : Books
+        They must have all lines of every entry in the period that touches cash, and, where their opening has no
+        balances, all earlier lines of the ledgers that report cash flow. Of their ledgers ``id, name,
+        report_cash_flow, parent_id, sort_code`` are used and, if some parents are unknown, ``parent_known`` and
+        ``type``: totals that might include a ledger of unknown parent and the same type are null.
+    period : period-like, optional
+        The days; by default the period of the books.
     lines : bool
         Whether the report has its cash flow lines. Without them ``lines`` of the report is empty, and ``totals_only``
         is set. Lazy engines (polars LazyFrame, DuckDB, PySpark) then return a few rows per ledger, however many line
         entries there are.
     allow_partial : bool
-        Recompute even if lines are known to be missing or added; ``partial`` is then set on it and on all results made
-        from it.
+        Recompute even if lines are known to be missing; ``partial`` is then set on it and on all results made from it.
 
     Returns
     -------
     CashFlowReport
-        Its tables are pandas for every engine. ``anchored`` says whether the starting balances were supplied.
+        Its tables are pandas for every engine. ``anchored`` says whether it starts from given balances.
 
     Raises
     ------
-    InputError
-        `starting_balances` is something else.
     FrameError
-        A column is missing, contains nulls or has the wrong type, a ledger is not in `ledgers`, or a line that is
-        summed occurs more than once (looked for where the frame does not state its load).
+        A column contains nulls, a ledger is not among those of the books, or a line that is summed occurs more than
+        once.
     HierarchyError
-        Parents form a cycle or are not in `ledgers`.
+        Parents form a cycle or are not in the ledgers.
     IncompleteLoadError
-        Lines are missing, or there twice: according to the load metadata, or entries of the period do not balance.
+        Lines are missing: according to the load, or entries of the period do not balance.
+    InputError
+        The balances of the opening are of a day after the first one, or lines were chosen by a person.
     AmountError
-        An amount is not a whole number of minor units, or the amounts are too large to be summed exactly.
+        The amounts are too large to be summed exactly.
     """
-    if starting_balances is not None:
-        hint = "pass {ledger: balance}, or starting_balances of a report"
-        require_type(starting_balances, (pd.DataFrame, Mapping), "starting_balances", hint)
-    line_entries, ledgers = lines_of(line_entries), ledgers_of(line_entries, ledgers)
-    day_zone = zone_of_lines(line_entries, ledgers, time_zone)
-    period = Period(start_date, end_date, day_zone.name)
-    within, before = period.instants(), period.instants_before()
-    tree = LedgerTree.from_frame(ledgers)
-    missing = missing_reasons(line_entries, period)
+    books = to_books(books)
+    books.require_loaded("a report")
+    period, source, tree = books.days_of(period), books.source, books.tree
+    exact, opening = source.exact, _opening(books, period)
+    within, before = period.instants(), _days_before(period, opening)
+    missing = books.extent.reasons(period) if source.states_days else ()
     if missing and not allow_partial:
         raise IncompleteLoadError(
             f"the line entries are not exactly those of {period}: {'; '.join(missing)}; load these days again, read "
             "them from local books, or pass allow_partial=True for a report that is marked PARTIAL"
         )
-    exact = ExactLines.from_frame(line_entries, scale)
     sums = exact.sums(before, within)
     earlier, change = sums.columns
-    summed_days = within if starting_balances is not None else (*before, *within)
-    tree.require(
-        [*change, *(earlier if starting_balances is None else ())],
-        lambda absent: describe_ledgers(line_entries, exact, summed_days, absent),
-    )
-    if states_all_lines(line_entries):
+    tree.require([*change, *earlier], lambda absent: describe_ledgers(source.frame, exact, (*before, *within), absent))
+    if source.states_days:
         exact.require_ids(within)
+    elif exact.in_memory:
+        source.require_each_once()
     else:
-        require_sides(line_entries, exact.scale)
-        summed = is_within(within)
-        if starting_balances is None:
-            summed |= is_within(before) & is_on(tree.cash)
-        exact.require_distinct(summed)
+        require_sides(source.frame, exact.scale)
+        exact.require_distinct(is_within(within) | (is_within(before) & is_on(tree.cash)))
     flows = _Flows.from_lines(exact, within, tree, with_lines=lines)
     gap = _describe_unbalanced(flows.unbalanced)
     if gap and not allow_partial:
         raise IncompleteLoadError(gap)
     missing = (*missing, *([gap] if gap else []))
-    if starting_balances is None:
-        starting, of_start = _summed_opening(line_entries, ledgers, sums, period)
-    else:
-        starting, of_start = _given_opening(starting_balances, period, tree, exact.scale)
-    tables = _Tables(tree, exact.scale)
-    notes = (*of_start, *exact.notes)
-    report = _build_report(period, tables, flows, change, starting, missing, notes)
+    supplied = opening.units or {}
+    start = {one: supplied.get(one, 0) + earlier.get(one, 0) for one in tree.cash}
+    notes = (_start_note(opening, sums, period), *opening.notes, *exact.notes)
+    report = _build_report(period, _Tables(tree, exact.scale), flows, start, change, missing, notes)
     exact_report = report.exact()
-    attach_notes(exact_report.ledgers, (), line_entries)
-    return replace(report, _exact=exact_report, totals_only=not lines, notes=(*report.notes, *day_zone.notes))
+    attach_notes(exact_report.ledgers, (), source.frame)
+    anchored = opening.units is not None
+    return replace(
+        report,
+        _exact=exact_report,
+        anchored=anchored,
+        totals_only=not lines,
+        notes=(*report.notes, *books.own_notes),
+    )
+
+
+def _opening(books: Books, period: Period) -> Opening:
+    """From when the balances of a report are known; lines that state no load are not read for it."""
+    if not books.source.states_days and not books.has_given_opening:
+        return Opening()
+    opening = books.opening
+    if opening.units is not None and opening.day is not None and opening.day > period.start_date:
+        raise InputError(
+            f"the opening has balances at the start of {opening.day}, which is after {period.start_date}: choose days "
+            "from then on, or give earlier balances"
+        )
+    return opening
+
+
+def _days_before(period: Period, opening: Opening) -> Days:
+    """Days whose lines the starting balances sum: those since given balances, or all."""
+    if opening.units is None or opening.day is None:
+        return period.instants_before()
+    if opening.day == period.start_date:
+        return ()
+    return Period(opening.day, day_before(period.start_date), period.time_zone).instants()
 
 
 class _FlowLines(NamedTuple):
@@ -234,61 +229,42 @@ def _describe_unbalanced(entry_ids: Collection[str]) -> str:
     )
 
 
-def _summed_opening(
-    line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
-    ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
-    sums: LedgerSums,
-    period: Period,
-) -> tuple[Opening, Iterable[str]]:
-    """Sum the lines before the period, which are all there if they reach back to the first entry; and a note on it."""
-    before, metadata = sums.columns[0], read_load_metadata(line_entries)
-    units = {ledger_id: found for ledger_id, found in before.items() if ledger_id is not None}
-    loaded_from = period.start_date if metadata is None else loaded_period(metadata).start_date
-    found = Opening() if metadata is None else find_opening(line_entries, ledgers, period.time_zone, loaded_from)
-    opening = found._replace(day=period.start_date, units=units, of="cash")
-    if found.basis == "first entry":
-        note = f"Starting balances are summed from the line entries since {found.day}, the first day of the books."
-    elif before:
-        note = (
+def _start_note(opening: Opening, sums: LedgerSums, period: Period) -> str:
+    """Say what the starting balances rest on."""
+    if opening.basis == "reported":
+        return (
+            f"Starting balances are what the service reported at the start of {opening.day}, and the movement since: "
+            "their agreement proves nothing."
+        )
+    if opening.units is not None:
+        return "Starting balances were supplied, not summed from history: their agreement proves nothing."
+    if opening.basis != "unknown":
+        given = ", which was given as the first day" if opening.basis == "given" else ", the first day of the books"
+        return f"Starting balances are summed from the line entries since {opening.day}{given}."
+    if sums.columns[0]:
+        return (
             "Starting balances are summed from the given line entries, the earliest of "
             f"{sums.earliest:%Y-%m-%d %H:%M} UTC; they are correct only if those reach back to the first "
             "entry of the books."
         )
-    else:
-        note = (
-            f"No given line entry is before {period.start_date}, so every starting balance is zero. Unless the "
-            "books begin in this period, pass starting_balances=reported.starting_balances, or load the line "
-            "entries from the first entry of the books."
-        )
-    return opening, (note,)
-
-
-def _given_opening(
-    balances: pd.DataFrame | Mapping[str, Decimal], period: Period, tree: LedgerTree, scale: int
-) -> tuple[Opening, Iterable[str]]:
-    """Take given balances of cash as they are, and note that they prove nothing."""
-    opening = given_opening(balances, period.start_date, tree, scale, of_cash=True)
-    if others := (opening.units or {}).keys() - set(tree.cash):
-        raise FrameError(
-            f"starting_balances: {count_of(len(others), 'ledger does', 'ledgers do')} not report cash flow in "
-            f"ledgers: {join_ids(others)}; the balances and the chart of accounts disagree about what is cash"
-        )
-    note = "Starting balances were supplied, not summed from history: their agreement proves nothing."
-    return opening, (note, *opening.notes)
+    return (
+        f"No given line entry is before {period.start_date}, so every starting balance is zero. Unless the "
+        "books begin in this period, pass opening=reported.starting_balances to Books, or load the line entries from "
+        "the first entry of the books."
+    )
 
 
 def _build_report(  # noqa: PLR0917 (the parts of a report)
     period: Period,
     tables: _Tables,
     flows: _Flows,
+    start: Mapping[str, int],
     change: Mapping[str | None, int],
-    starting: Opening,
     missing: tuple[str, ...],
     notes: tuple[str, ...],
 ) -> CashFlowReport:
     """Build the report, and check that the flows sum to the change of the cash balances."""
     tree = tables.tree
-    start = {ledger_id: (starting.units or {}).get(ledger_id, 0) for ledger_id in tree.cash}
     end = {ledger_id: start[ledger_id] + change.get(ledger_id, 0) for ledger_id in tree.cash}
     starting_cash, ending_cash, net_cash_flow = (sum(own.values()) for own in (start, end, flows.net))
     if net_cash_flow != ending_cash - starting_cash and not missing:
@@ -308,7 +284,6 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
             starting_cash_balance=tables.amount(starting_cash),
             ending_cash_balance=tables.amount(ending_cash),
         ),
-        anchored=starting.basis == "given",
         partial=bool(missing),
         inferred_roots=tuple(tree.in_order(flow_trees.inferred | cash_trees.inferred)),
         origin="recomputed",

@@ -7,50 +7,40 @@ from typing import TYPE_CHECKING, Any
 import narwhals as nw
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import IncompleteLoadError
 from accounting_analytics.core.exact_sums import collect, is_on, lines_of_entries
-from accounting_analytics.core.ledger_names import LedgerNames
-from accounting_analytics.core.load_metadata import attach_notes, native_frame
+from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.core.periods import Period, local_date, zone
+from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.core.schemas import Register
-from accounting_analytics.reports.books.book_lines import LineSource
-from accounting_analytics.reports.books.ledger_tree import LedgerTree
-from accounting_analytics.reports.books.lines_or_books import ledgers_of, lines_of
-from accounting_analytics.reports.books.opening import find_opening
-from accounting_analytics.reports.books.zone_of_lines import zone_of_lines
+from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.selections import Span
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from accounting_analytics.reports.books.book_lines import LineSource
+    from accounting_analytics.reports.books.value import Books, PeriodLike
 
-def register(
-    lines: Any,  # noqa: ANN401 (any frame narwhals knows)
-    ledger: str,
-    *,
-    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    period: Period | str | None = None,
-) -> pd.DataFrame:
+
+def register(books: Books, ledger: str, period: PeriodLike = None) -> pd.DataFrame:
     """Entries of a ledger and those below it, with their opposing ledgers and a running total.
 
     Parameters
     ----------
-    lines : frame or LocalBooks
-        Line entries of any engine, as :func:`~accounting_analytics.cash_flow_statement` takes them, or local books.
+    books : Books
+        The books.
     ledger : str
         Id, unique name or path of the ledger.
-    ledgers : frame, optional
-        The chart of accounts; local books have their own.
-    period : Period or str, optional
-        Days that are listed, such as ``"2026-05"``; by default all. The running total counts the lines before them too.
+    period : period-like, optional
+        Days that are listed, such as ``"2026-05"``; by default the period of the books. The running total counts the
+        lines before them too.
 
     Returns
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.Register`, by (datetime, id): debits are positive. The running total
-        starts at zero before the first given line, so that it is a balance only if the lines reach back to the
+        starts at zero before the first loaded line, so that it is a balance only if the lines reach back to the
         beginning of the books; ``attrs["notes"]`` says since when it counts.
 
     Raises
@@ -60,28 +50,28 @@ def register(
     IncompleteLoadError
         The ledger or the days were not loaded.
     """
-    lines, ledgers = lines_of(lines), ledgers_of(lines, ledgers)
-    tree = LedgerTree.from_frame(ledgers)
-    ledger_id = LedgerNames(tree.names, tree.hierarchy).find(ledger)
-    day_zone = zone_of_lines(lines, ledgers, period.time_zone if isinstance(period, Period) else None)
-    if isinstance(period, str):
-        period = Period.parse(period, time_zone=day_zone.name)
-    elif period is not None:
-        require_type(period, Period, "period", 'pass Period("2026-05-01", "2026-05-31") or "2026-05"')
+    books = to_books(books)
+    books.require_loaded("a register")
+    tree, source = books.tree, books.source
+    ledger_id = books.names.find(ledger)
     ledger_ids = tree.hierarchy.with_descendants(ledger_id)
-    source = LineSource(lines, tree.cash, ledger_ids, day_zone.name)
-    if source.is_tagged or not ledger_ids <= set(tree.cash):
+    source.require_each_once()
+    if not ledger_ids <= set(tree.cash):
         source.require_all_entries()
-    shown = source.loaded if period is None else period
-    if why := source.missing(Span(shown.start_date, shown.end_date)):
+    shown, opening = books.days_of(period), books.opening
+    if why := source.missing(Span(shown.start_date, shown.end_date), ledger_ids):
         raise IncompleteLoadError(f"the register of {tree.names[ledger_id]!r} is not known: {why}")
     rows = _rows(source, ledger_ids)
-    days = zone(day_zone.name)
+    days = zone(books.time_zone)
     columns: dict[str, list[Any]] = {name: [] for name in Register.dtypes()}
-    total = 0
+    supplied = opening.units if opening.of == "all" or ledger_ids <= set(tree.cash) else None
+    first = opening.day if supplied else None
+    total = sum(supplied.get(one, 0) for one in ledger_ids) if supplied else 0
     for row in rows:
-        total += row["units"]
         day = local_date(row["datetime"], days)
+        if first and day < first:
+            continue
+        total += row["units"]
         if shown.start_date <= day <= shown.end_date:
             opposing = [tree.names.get(one, one) for one in row["opposing"]]
             values = (
@@ -98,19 +88,16 @@ def register(
             for name, value in zip(columns, values, strict=True):
                 columns[name].append(value)
     frame = Register.from_columns(columns, source.scale)
-    since = f"The running total counts the lines since {source.loaded.start_date}{_describe_start(source, ledgers)}."
+    is_balance = "" if opening.is_movement or opening.units else ", the first day of the books, so it is the balance"
+    since = f"The running total counts the lines since {source.loaded.start_date}{is_balance}."
+    if supplied:
+        since = f"The running total starts from the supplied balances at the start of {opening.day}."
     if shown.start_date > source.loaded.start_date and (
-        why := source.missing(Span(source.loaded.start_date, shown.end_date))
+        why := source.missing(Span(source.loaded.start_date, shown.end_date), ledger_ids)
     ):
         since = f"The running total lacks lines before {shown.start_date}: {why}."
-    attach_notes(frame, (since, *source.notes, *day_zone.notes), source.frame)
+    attach_notes(frame, (since, *source.notes, *books.own_notes), source.frame)
     return frame
-
-
-def _describe_start(source: LineSource, ledgers: Any) -> str:  # noqa: ANN401 (any frame)
-    """State that a running total is the balance, where the lines are known to reach back to the first entry."""
-    opening = find_opening(source.frame, ledgers, source.time_zone, source.loaded.start_date)
-    return "" if opening.is_movement else ", the first day of the books, so it is the balance"
 
 
 def _rows(source: LineSource, ledger_ids: Collection[str]) -> list[dict[str, Any]]:
@@ -135,7 +122,7 @@ def _rows(source: LineSource, ledger_ids: Collection[str]) -> list[dict[str, Any
 
 def _stated_opposing(frame: Any, on_ledger: nw.Expr) -> dict[str, list[str]]:  # noqa: ANN401 (any frame narwhals knows)
     """Opposing ledgers that lines name themselves, by line id: those of entries whose other lines were not loaded."""
-    lines = nw.from_native(native_frame(frame)).lazy()
+    lines = nw.from_native(frame).lazy()
     if "opposing_ledger_ids" not in lines.collect_schema():
         return {}
     own = lines.filter(on_ledger).select("id", "opposing_ledger_ids")

@@ -99,7 +99,7 @@ class Statement(Result):
         return {column.key: self.figures.figure(key, column.key) for column in self.columns}
 
     def column(self, key: str) -> ChosenColumn:
-        """One of the columns, by key or heading, to be explained by :func:`~accounting_analytics.bridge`."""
+        """One of the columns, by key or heading, for a picture of its payees."""
         return ChosenColumn(self, self.figures.columns.by_key[self._column_key(key)])
 
     def value(self, row_key: str, column_key: str) -> Decimal | None:
@@ -297,7 +297,7 @@ class Statement(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChosenColumn:
-    """One column of a statement, for functions that compare two.
+    """One column of a statement, for a picture of its payees.
 
     Attributes
     ----------

@@ -219,7 +219,10 @@ class StatementFigures:
         if starting is None:
             return make(moved, self._sum_text(row), selections=selections, _load_entries=load)
         label = f"{row.label}, {column.label}"
-        supplied = "was supplied as starting_balances, so no line entries of it were loaded"
+        is_reported = self.rules.opening.basis == "reported"
+        supplied = (
+            f"was {'reported by the service' if is_reported else 'given as opening'}: no line entries of it were loaded"
+        )
         terms = (
             replace(make(starting, supplied), label=f"{label}: starting balance"),
             replace(

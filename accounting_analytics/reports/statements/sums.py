@@ -83,15 +83,24 @@ class SpanRules(NamedTuple):
 class Source(Protocol):
     """What has the sums and the lines behind them."""
 
-    scale: int
     is_report: bool
     is_tagged: bool
     states_days: bool
-    loaded: Period
-    notes: tuple[str, ...]
 
-    def missing(self, span: Span) -> str:
-        """Why the lines of some days are not all there; empty where they are."""
+    @property
+    def scale(self) -> int:
+        """Fraction digits of the amounts."""
+
+    @property
+    def loaded(self) -> Period:
+        """The days that it has."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for the reader."""
+
+    def missing(self, span: Span, needed: Collection[str] = ()) -> str:
+        """Why the lines of some days, of the needed ledgers, are not all there; empty where they are."""
 
     def sums(self, spans: Collection[Span]) -> Mapping[Span, Mapping[str, int]]:
         """Signed units by ledger, debits positive."""
@@ -142,7 +151,7 @@ class ReportSource:
                 "discover the ledgers again"
             )
 
-    def missing(self, span: Span) -> str:  # noqa: ARG002 (a report has one period)
+    def missing(self, span: Span, needed: Collection[str] = ()) -> str:  # noqa: ARG002 (a report has one period)
         """Return nothing: a report states its own period."""
         return ""
 

@@ -64,9 +64,9 @@ class TaggedLines:
         self.time_zone, self.is_tagged = lines.time_zone, True
         self.notes = (*notes, *lines.notes)
 
-    def missing(self, span: Span) -> str:
+    def missing(self, span: Span, needed: Collection[str] = ()) -> str:
         """Why the lines of some days are not all there; empty where nothing is known to be missing."""
-        return self._lines.missing(span)
+        return self._lines.missing(span, needed)
 
     def sums(self, spans: Collection[Span]) -> dict[Span, dict[str, int]]:
         """Signed units by ledger, debits positive."""
@@ -127,10 +127,6 @@ class Tags(NamedTuple):
 
         `costs` are the ledgers of expenses.
         """
-        if lines.is_tagged:
-            raise InputError(
-                "the load has lines with some tags only: load all lines, without tag_ids, and pass it here"
-            )
         used = days if self.are_columns else lines.loaded  # which comparisons need too
         frame = _lines_of_days(lines, used, counted, of_flows=of_flows)
         tags = _tags_of(frame)
@@ -250,6 +246,6 @@ def _part(lines: LineSource, frame: pd.DataFrame, days: Period, *, of_flows: boo
     """Lines of a part, which state no load of their own."""
     own = frame.reset_index(drop=True)
     own.attrs = {}
-    part = LineSource(own, lines.cash, (), lines.time_zone, scale=lines.scale, asked=days)
+    part = LineSource(own, lines.cash, lines.time_zone, scale=lines.scale, asked=days)
     part.is_tagged = of_flows
     return part

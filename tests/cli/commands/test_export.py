@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 DAYS = ("--start-date", "2025-02-01", "--end-date", "2025-03-31")
 MARCH = ("--start-date", "2025-03-01", "--end-date", "2025-03-31", "--time-zone", "America/New_York")
 STATED = ("start_date", "end_date", "currency", "fiscal_year_start_month", "notes")
@@ -11,16 +9,17 @@ STATED = ("start_date", "end_date", "currency", "fiscal_year_start_month", "note
 
 def test_export_and_verify(run_demo, run, assert_refused, tmp_path):
     """A period, then one of its months in its place, is printed and verified; a missing file is 3, and named."""
-    settings = ("--time-zone", "America/New_York", "--currency", "USD", "--fiscal-year-start-month", "7")
-    lines = run_demo("export", *DAYS, *settings, "--output", "out").stdout.splitlines()
+    settings = {"ACCOUNTING_ANALYTICS_CURRENCY": "EUR", "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "7"}
+    zone = ("--time-zone", "America/New_York")
+    lines = run_demo("export", *DAYS, *zone, "--output", "out", **settings).stdout.splitlines()
     assert lines[0].startswith("Export in out/current: ")
     tables = [line for line in lines[1:] if line]
     assert len(tables) == 12
     assert all(line.startswith("- ") and line.endswith(" rows") for line in tables)
     first = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
-    assert [first[name] for name in STATED] == ["2025-02-01", "2025-03-31", "USD", 7, []]
+    assert [first[name] for name in STATED] == ["2025-02-01", "2025-03-31", "EUR", 7, []]
     second = run_demo("export", *MARCH, "--output", "out", "--json").content
-    assert [second[name] for name in STATED] == ["2025-03-01", "2025-03-31", None, 1, []]
+    assert [second[name] for name in STATED] == ["2025-03-01", "2025-03-31", "USD", 1, []]
     verified = run("verify-export", "out")
     assert verified.stderr == ""
     assert verified.stdout.startswith("Verified: ")
@@ -35,16 +34,6 @@ def test_export_and_verify(run_demo, run, assert_refused, tmp_path):
     assert_refused(
         run("verify-export", tmp_path, code=2), "manifest.json cannot be read", "name the folder of an export"
     )
-
-
-@pytest.mark.long
-def test_settings_are_those_of_the_configuration(run, demo_company):
-    """Currency and fiscal year are configured; an option is used instead."""
-    settings = {"ACCOUNTING_ANALYTICS_CURRENCY": "EUR", "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "4"}
-    environment = demo_company.environment() | settings
-    for name, currency in (("configured", ()), ("given", ("--currency", "USD"))):
-        stated = run("export", *MARCH, "--output", name, *currency, "--json", **environment).content
-        assert (stated["currency"], stated["fiscal_year_start_month"]) == ("USD" if currency else "EUR", 4)
 
 
 def test_local_books_are_exported(run, assert_refused, demo_books):

@@ -37,7 +37,9 @@ def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledg
 @pytest.mark.parametrize(
     "case",
     [
-        (("reconcile", *PERIOD, "--since", "2025-03-15"), "--since 2025-03-15 is after 2025-03-01; it is"),
+        (("reconcile", *PERIOD, "--since", "2025-04-15"), "--since 2025-04-15 is after 2025-03-31; it is"),
+        (("reconcile", *PERIOD, "--opening", "May"), "--opening 'May' is not a calendar date"),
+        (("statements", "cash-flow", *PERIOD, "--opening", "absent.csv"), "--opening: absent.csv cannot be read"),
         (("reconcile", *PERIOD, "--since", "2025-02-30"), "--since '2025-02-30'"),
         (("reconcile", *PERIOD, "--time-zone", "localtime"), "give its name, such as 'America/New_York'; who runs"),
         (("report", *PERIOD, "--time-zone", "localtime"), "give its name, such as 'America/New_York'; who runs"),
@@ -80,30 +82,32 @@ def failing_ledger(demo_company, distortion, forwarding):
 
 def test_the_demo_ties(run_demo):
     """Every month of the demo's first quarter ties, with starting balances summed from history."""
-    arguments = (*QUARTER, "--since", "2025-01-01", "--json")
-    finished = run_demo("reconcile", *arguments)
+    finished = run_demo("reconcile", *QUARTER, "--json")
     assert "all 3 months tie to the last digit." in finished.stderr
-    months = finished.content["months"]
+    months = finished.content["reports"]
     assert [(month["ties"], month["anchored"], month["differences"]) for month in months] == [(True, False, [])] * 3
 
 
 @pytest.mark.long
 def test_what_agreement_does_not_prove(run_demo):
-    """Balances that were taken from the report are said to prove nothing."""
-    anchored = run_demo("reconcile", "--period", "2025-01")
-    assert anchored.stdout.count("agreement proves nothing: pass books_start") == 1
+    """Balances that were taken from the report are said to prove nothing; those since the first entry are summed."""
+    anchored = run_demo("reconcile", "--period", "2025-02/2025-03", "--since", "2025-02-01")
+    assert anchored.stdout.count("agreement proves nothing: load") == 1
     assert "proves nothing" not in anchored.stderr
     assert "tie to the last digit" not in anchored.stderr
-    summed = run_demo("reconcile", "--period", "2025-01", "--books-start", "2025-01-01")
+    summed = run_demo("reconcile", "--period", "2025-02/2025-03")
     assert "proves nothing" not in summed.stdout + summed.stderr
 
 
 def test_a_first_day_after_the_first_entry(run, deep_books):
-    """Where --since is after the first entry, the error says so, and the explanation what to do."""
+    """Where --since is after the first entry, starting balances are those of the service, which is said."""
     days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31", "--since", "2025-01-01")
-    finished = run("reconcile", *days, **deep_books.environment(), code=3)
-    assert "the books begin before --since 2025-01-01: give their first day, or leave --since out" in finished.stderr
-    assert "balances differ only by the missing history" in finished.stdout
+    finished = run("reconcile", *days, **deep_books.environment())
+    assert "starting balances are what the service reported at the start of 2025-01-01" in " ".join(
+        finished.stdout.lower().split()
+    )
+    refused = run("reconcile", *days[:-2], "--opening", "2025-01-01", **deep_books.environment(), code=2)
+    assert "opening is 2025-01-01, but there are entries before that day, the first on 31 Dec 2024" in refused.stderr
 
 
 def test_a_month_that_does_not_tie(run_demo, demo_company, distortion, forwarding):
@@ -164,7 +168,7 @@ def test_parents_from_a_file(without_parents, tmp_path):
     rows = [f"{ids[child]},{ids.get(parent, '')}" for child, parent in pairs]
     (tmp_path / "parents.csv").write_text("\n".join(["ledger_id,parent_id", *rows]), encoding="utf-8")
     finished = without_parents(*JANUARY, "--parents", "parents.csv", "--strict", "--json")
-    assert [month["not_compared"] for month in finished.content["months"]] == [0]
+    assert [month["not_compared"] for month in finished.content["reports"]] == [0]
     discovered = without_parents("discover", *days, "--parents", "parents.csv", "--json")
     parents = {ledger["name"]: ledger["parent_id"] for ledger in discovered.content}
     assert parents["rent"] == ids["home"]

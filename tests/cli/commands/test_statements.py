@@ -12,7 +12,6 @@ import accounting_analytics as aa
 from accounting_analytics.cli.program import run as run_here
 
 MAY = ("--period", "2025-05")
-BOOKS = ("--books-start", "2025-01-01")
 KINDS = {
     "cash-flow": aa.cash_flow_statement,
     "income": aa.income_statement,
@@ -40,11 +39,10 @@ def test_statements_are_those_of_python(run_demo, demo_company, books, kind):
     """The JSON of each statement is that of the function, from only the lines that the command loads."""
     ledgers, lines = books
     compared = {} if kind == "trial-balance" else {"compare": ["prior", "change"]}
-    since = {} if kind == "income" else {"books_start": "2025-01-01"}
     options = [word for one in compared.get("compare", ()) for word in ("--compare", one)]
-    finished = run_demo("statements", kind, *MAY, *options, *(BOOKS if since else ()), "--json")
-    days = {"start_date": "2025-05-01", "end_date": "2025-05-31", "time_zone": demo_company.time_zone}
-    expected = KINDS[kind](lines, ledgers, **days, **compared, **since)
+    finished = run_demo("statements", kind, *MAY, *options, "--json")
+    of_books = aa.Books(lines, ledgers, "2025-05", time_zone=demo_company.time_zone, opening="2025-01-01")
+    expected = KINDS[kind](of_books, **compared)
     shown = finished.content
     assert amounts(shown) == amounts(json.loads(expected.to_json()))
     assert [column["key"] for column in shown["columns"]] == [column.key for column in expected.columns]
@@ -70,7 +68,7 @@ def test_the_text_of_a_statement(run, demo_company):
     settings = {"COMPANY": "Café 東京", "CURRENCY": "JPY", "FISCAL_YEAR_START_MONTH": "4"}
     environment = {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in settings.items()}
     options = ("--period", "2025-01/2025-06", "--columns", "quarter", "--depth", "1", "--compare", "total")
-    finished = run("statements", "income", *options, **demo_company.environment(), **environment)
+    finished = run("statements", "income", *options, **demo_company.environment() | environment)
     lines = finished.stdout.splitlines()
     assert lines[:2] == ["Café 東京", "Income statement"]
     assert lines[2].endswith("days in America/New_York, JPY")
@@ -81,15 +79,33 @@ def test_the_text_of_a_statement(run, demo_company):
 
 @pytest.mark.long
 def test_balances_without_the_first_day_of_the_books(run_demo):
-    """A balance sheet needs no first day: that of the first entry is found; cash starts at what the service states."""
-    with_history = run_demo("statements", "cash-flow", *MAY, *BOOKS, "--json").content
-    anchored = run_demo("statements", "cash-flow", *MAY, "--json")
-    assert "cash at the start is that of the service's report" in anchored.stderr
-    assert amounts(anchored.content) == amounts(with_history)
+    """Balances are sums since the first entry, which is found; from a later day on cash is what the service reports."""
+    with_history = run_demo("statements", "cash-flow", *MAY, "--json").content
+    anchored = run_demo("statements", "cash-flow", *MAY, "--since", "2025-04-01", "--json").content
+    assert amounts(anchored) == amounts(with_history)
+    assert "Cash is what the service reported at the start of 2025-04-01, and the movement since." in anchored["notes"]
     for statement in ("balance-sheet", "trial-balance"):
         found = run_demo("statements", statement, *MAY)
         assert "movement" not in found.stdout + found.stderr
-        assert found.stdout == run_demo("statements", statement, *MAY, *BOOKS).stdout
+        assert "since 2025-04-01" in run_demo("statements", statement, *MAY, "--since", "2025-04-01").stdout
+
+
+@pytest.mark.long
+def test_balances_of_a_file(run_demo, tmp_path):
+    """Balances of all ledgers at the start of --since make a balance sheet, the one of the whole books."""
+    whole = run_demo("statements", "trial-balance", "--period", "2025-03", "--json").content
+    rows = [(row["key"], *map(Decimal, row["amounts"].values())) for row in whole["rows"] if row["kind"] == "ledger"]
+    lines = [f"{key},{debit - credit}" for key, debit, credit in rows]
+    (tmp_path / "balances.csv").write_text("\n".join(["ledger,balance", *lines]))
+    given = ("--since", "2025-04-01", "--opening", "balances.csv")
+    found = run_demo("statements", "balance-sheet", *MAY, *given)
+    assert (
+        re.search(r"^Total assets .*", found.stdout, re.MULTILINE).group()
+        in run_demo("statements", "balance-sheet", *MAY).stdout
+    )
+    (tmp_path / "balances.csv").write_text("\n".join(["ledger,balance", *lines[1:]]))
+    refused = run_demo("statements", "balance-sheet", *MAY, *given, code=1)
+    assert "opening: the balances are of all ledgers, and debits less credits are" in refused.stderr
 
 
 @pytest.mark.long
@@ -139,8 +155,9 @@ def test_files(run, tmp_path, demo_books):
         (("trial-balance", *MAY, "--depth", "2"), "statements trial-balance has no --depth"),
         (("income", *MAY, "--output", "s.pdf"), "--output s.pdf must end in .xlsx, .csv or .html; nothing was loaded"),
         (("income", *MAY, "--output", "no/s.csv"), "does not exist; nothing was loaded"),
-        (("cash-flow", *MAY, "--books-start", "2025-06-01"), "--books-start 2025-06-01 is after 2025-05-31"),
-        (("cash-flow", *MAY, "--books-start", "May"), "--books-start 'May' is not a calendar date"),
+        (("cash-flow", *MAY, "--since", "2025-06-01"), "--since 2025-06-01 is after 2025-05-31"),
+        (("cash-flow", *MAY, "--opening", "May"), "--opening 'May' is not a calendar date"),
+        (("cash-flow", *MAY, "--opening", "2025-03-01"), "opening is 2025-03-01, but there are entries before that"),
         (("ageing", "--end-date", "30/06/2026"), "--end-date '30/06/2026' is not a calendar date; write it like"),
         (("income", "--start-date", "2026-01-01", "--end-date", "30.06.2026"), "--end-date '30.06.2026' is not a"),
         (("income", "--start-date", "1/1/2026", "--end-date", "2026-06-30"), "--start-date '1/1/2026' is not a"),
@@ -172,13 +189,12 @@ def test_periods_of_a_fiscal_year(run, run_demo, assert_refused, demo_books, tmp
 def test_the_register_of_an_account(run_demo, books):
     """The last running total is the balance of the trial balance; opposing accounts have their names."""
     ledgers, lines = books
-    days = {"start_date": "2025-05-01", "end_date": "2025-05-31", "books_start": "2025-01-01"}
-    balance = aa.trial_balance(lines, ledgers, **days)["Operating Account", "2025-05 debit"].exact()
-    arguments = ("register", "operating account", *MAY, *BOOKS)
+    balance = aa.trial_balance(aa.Books(lines, ledgers, "2025-05"))["Operating Account", "2025-05 debit"].exact()
+    arguments = ("register", "operating account", *MAY)
     entries = run_demo(*arguments, "--json").content
     assert Decimal(entries[-1]["running_total"]) == balance
     assert {entry["local_date"][:7] for entry in entries} == {"2025-05"}
-    assert "Card Payments Processor" in {entry["opposing_ledgers"] for entry in entries}
+    assert "Processing Fees, Card Payments Processor" in {entry["opposing_ledgers"] for entry in entries}
     text = run_demo(*arguments).stdout
     moved = sum(Decimal(entry["amount"]) for entry in entries)
     heading = "Operating Account, 2025-05-01 to 2025-05-31 (America/New_York)"
@@ -203,7 +219,7 @@ def test_the_register_of_a_parent(run_demo, books):
 
 def test_receivables_and_payables_by_age(run_demo, books, assert_refused):
     """The parties of each ledger sum to its balance at the end of the days; comparisons are refused."""
-    parties = run_demo("statements", "ageing", *MAY, *BOOKS, "--json").content["parties"]
+    parties = run_demo("statements", "ageing", *MAY, "--json").content["parties"]
     _, lines = books
     until = lines[(lines["ledger_name"] == "Wholesale Receivables") & (lines["local_date"] <= "2025-05-31")]
     totals = [Decimal(one["total"]) for one in parties if one["ledger_name"] == "Wholesale Receivables"]
@@ -228,7 +244,7 @@ def test_lists_at_a_day(run_demo):
 def test_the_report_as_a_statement(run_demo):
     """The service's report is shown in sections; its own columns are shown with --raw."""
     finished = run_demo("report", *MAY)
-    assert finished.stdout.startswith("Cash flow statement\n")
+    assert finished.stdout.startswith("Harbor Lane Coffee Roasters\nCash flow statement\n")
     assert re.search(r"^Cash at the end +[\d,.]+$", finished.stdout, re.MULTILINE)
     raw = run_demo("report", *MAY, "--raw")
     assert raw.stdout.startswith("Cash flow report, 2025-05-01 to 2025-05-31")
@@ -255,8 +271,8 @@ def test_bridges_are_those_of_python(run_demo, demo_company):
     finished = run_demo(*arguments, "--json")
     days = ("2024-04-01", "2026-05-31")
     ledgers = aa.discover_ledgers(demo_company.client, demo_company.start_date, demo_company.end_date)
-    statement = aa.income_statement(aa.load_line_entries(demo_company.client, ledgers["id"], *days), ledgers, *days)
-    expected = aa.bridge(statement.column("2025-05"), statement.column("2026-05"), largest=4)
+    books = aa.Books(aa.load_line_entries(demo_company.client, ledgers["id"], *days), ledgers)
+    expected = aa.bridge(books, "2026-05", against="prior_year", total="net_income", largest=4)
     found, wanted = finished.content, json.loads(expected.to_json())
     assert {**found, "notes": None} == {**wanted, "notes": None}
     text = run_demo(*arguments).stdout
@@ -292,11 +308,13 @@ def test_an_outlook_is_that_of_python(run_demo, demo_company, tmp_path):
     start = str(demo_company.start_date)
     (tmp_path / "known.csv").write_text("date,amount,note\n2025-11-10,-2500,new grinder\n")
     asked = ("--known", "known.csv", "--limit", "60000", "--weeks", "8")
-    arguments = ("outlook", "--end-date", "2025-10-31", "--books-start", start, *asked)
+    arguments = ("outlook", "--end-date", "2025-10-31", *asked)
     finished = run_demo(*arguments, "--json")
     ledgers = aa.discover_ledgers(demo_company.client, start, "2025-10-31")
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], start, "2025-10-31")
-    expected = aa.outlook(lines, ledgers, "2025-10-31", 8, tmp_path / "known.csv", limit=60_000, books_start=start)
+    expected = aa.outlook(
+        aa.Books(lines, ledgers, opening=start), as_of="2025-10-31", weeks=8, known=tmp_path / "known.csv", limit=60_000
+    )
     assert {**finished.content, "notes": None} == {**json.loads(expected.to_json()), "notes": None}
     text = " ".join(run_demo(*arguments).stdout.split())
     assert all(" ".join(one.split()) in text for one in (expected.summary(), *expected.sentences()))

@@ -38,10 +38,12 @@ def company(tmp_path_factory):
     ],
     ids=lambda command: command[0],
 )
-def test_commands_on_books(run_demo, run, demo_books, command):
+def test_commands_on_books(run_demo, run, demo_books, demo_company, command):
     """Figures and rows of local books are those of the service, without one, and their age is stated."""
     served = run_demo(*command, *MARCH, "--json")
-    local = run(*command, *MARCH, "--books", demo_books, "--json")
+    names = ("ACCOUNTING_ANALYTICS_COMPANY", "ACCOUNTING_ANALYTICS_CURRENCY")
+    headed = {name: demo_company.environment()[name] for name in names}
+    local = run(*command, *MARCH, "--books", demo_books, "--json", **headed)
     assert local.stderr.count(AGE) == 1
     expected, printed = served.content, local.content
     if command[0] in {"statements", "report"}:

@@ -40,16 +40,16 @@ def make_lines(amounts, scale):
 
 
 def make_books(amounts, scale=2, *, cash=("bank",)):
-    """Return the frames of an export of these books."""
+    """Return the books of a bank account and sales."""
     columns = {name: [None, None] for name in Ledgers.dtypes() if name not in ("found_by", "parent_known")}
     columns |= {"id": list(NAMES), "name": ["Bank", "Sales"], "sort_code": ["1", "2"]}
     columns |= {"debit_credit": ["debit", "credit"], "report_cash_flow": [name in cash for name in NAMES]}
-    ledgers, lines = Ledgers.from_columns(columns), make_lines(amounts, scale)
-    return {
-        "line_entries": lines,
-        "ledgers": ledgers,
-        "report": aa.recompute_cash_flow(lines, ledgers, *DAYS, time_zone="UTC"),
-    }
+    return aa.Books(make_lines(amounts, scale), Ledgers.from_columns(columns), DAYS, time_zone="UTC")
+
+
+def loaded_report(books, **changes):
+    """Return the report of books as if the service had made it."""
+    return dataclasses.replace(aa.recompute_cash_flow(books), origin="loaded", **changes)
 
 
 @pytest.mark.parametrize("scale", [10, *also_long(0, 2)])
@@ -57,7 +57,7 @@ def test_amounts_of_18_digits(tmp_path, scale):
     """The largest amount that BI tools read exactly comes back exact, at every scale; so do its sums."""
     largest = Decimal(10**18 - 1).scaleb(-scale)
     unit = Decimal(1).scaleb(-scale)
-    manifest = aa.export(tmp_path / "out", **make_books([largest - unit, unit], scale))
+    manifest = aa.export(make_books([largest - unit, unit], scale), tmp_path / "out")
     assert manifest.scale == scale
     sums = {file.table: file.sums for file in manifest.files}
     assert Decimal(sums["fact_line_entry"]["amount"]) == 2 * largest
@@ -69,22 +69,22 @@ def test_amounts_and_balances_of_19_digits_are_refused(tmp_path):
     """An amount that does not fit, and a balance of amounts that do, are refused; its line, or its day, is named."""
     books = make_books([Decimal("9999999999999999.99"), Decimal("0.01")])
     with pytest.raises(FrameError, match=r"28 values of opening_balance with more than 18 digits.*bank, 2025-01-04"):
-        aa.export(tmp_path / "out", **books)
+        aa.export(books, tmp_path / "out")
     with pytest.raises(FrameError, match=r"fact_line_entry: 2 values of amount with more than 18 .*le_0_bank"):
-        aa.export(tmp_path / "out", **make_books([Decimal("10000000000000000.00")]))
+        aa.export(make_books([Decimal("10000000000000000.00")]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
 def test_zero_has_no_sign(tmp_path):
     """An amount of negative zero is zero, and so are its sums."""
-    manifest = aa.export(tmp_path / "out", **make_books([Decimal("0.00")]))
+    manifest = aa.export(make_books([Decimal("0.00")]), tmp_path / "out")
     assert {text for file in manifest.files for text in file.sums.values()} <= {"0.00", "0"}
     assert verify_export(tmp_path / "out").verified
 
 
 def test_books_without_cash_ledgers(tmp_path):
     """Without an account that reports cash flow there are lines, but no flows, transfers and balances."""
-    manifest = aa.export(tmp_path / "out", **make_books([Decimal("1.50")], cash=()))
+    manifest = aa.export(make_books([Decimal("1.50")], cash=()), tmp_path / "out")
     facts = {name: rows for name, rows in manifest.tables.items() if name.startswith("fact_")}
     assert facts.pop("fact_line_entry") == 2
     assert set(facts.values()) == {0}
@@ -94,36 +94,42 @@ def test_books_without_cash_ledgers(tmp_path):
 def test_reports_of_some_tags_are_refused(tmp_path):
     """Lines of some tags do not belong to its balances."""
     books = make_books([Decimal("1.50")])
-    report = dataclasses.replace(books["report"], tag_ids=("tag_1",))
+    report = loaded_report(books, tag_ids=("tag_1",))
     with pytest.raises(InputError, match=r"only lines with the tags tag_1.*load it without tag_ids"):
-        aa.export(tmp_path / "out", **books | {"report": report})
+        aa.export(books.with_reports([report]), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_books_without_a_report_are_not_compared(tmp_path):
+    """The report is recomputed, so nothing is proven, and the manifest and every month say so."""
+    manifest = aa.export(make_books([Decimal("1.50")]), tmp_path / "out")
+    assert (manifest.verdict, manifest.partial) == (
+        "Not compared: the books have no report of the service of these days.",
+        False,
+    )
+    assert manifest.tables["fact_cash_flow_line"] == 1
 
 
 def test_partial_reports_are_stated(tmp_path):
     """A report of an incomplete load makes the export partial."""
     books = make_books([Decimal("1.50")])
-    report = dataclasses.replace(books["report"], partial=True)
-    assert aa.export(tmp_path / "out", **books | {"report": report}).partial
+    report = loaded_report(books, partial=True)
+    assert aa.export(books.with_reports([report]), tmp_path / "out").partial
 
 
 def test_anchored_reports():
-    """Balances of a report that starts from given balances continue from them."""
-    books = make_books([Decimal("1.50")])
-    starting = books["report"].starting_balances.assign(cash_balance=Decimal("100.00"))
-    frames = (books["line_entries"], books["ledgers"])
-    report = aa.recompute_cash_flow(*frames, *DAYS, time_zone="UTC", starting_balances=starting)
-    assert report.anchored
+    """Balances of books with given balances continue from them."""
+    books = make_books([Decimal("1.50")]).with_opening((DAYS[0], {"bank": Decimal("100.00")}))
+    exported = ExportedBooks.from_books(books, books.period)
+    assert exported.report.anchored
     with connect() as database:
-        build_star_schema(database, ExportedBooks.from_frames(*frames, report))
+        build_star_schema(database, exported)
         balances = database.execute("select min(closing_balance), max(closing_balance) from fact_daily_balance")
         assert balances.fetchall() == [(Decimal("100.00"), Decimal("101.50"))]
 
 
-def test_loads_of_fewer_days_are_stated(frames, tmp_path):
-    """A load that does not cover the report's period makes the export partial, and the manifest says why."""
-    period = aa.Period("2025-01-01", "2025-04-30", frames["report"].period.time_zone)
-    report = dataclasses.replace(frames["report"], period=period)
-    manifest = aa.export(tmp_path / "out", **frames | {"report": report})
+def test_loads_of_fewer_days_are_stated(quarter, tmp_path):
+    """A load that does not cover the period makes the export partial, and the manifest says why."""
+    manifest = aa.export(quarter, tmp_path / "out", ("2025-01-01", "2025-04-30"))
     assert manifest.partial
     assert any("which does not include all of" in note for note in manifest.notes)

@@ -22,17 +22,17 @@ from accounting_analytics.exports.star_schema import (
 
 
 @contextmanager
-def star_schema(frames):
-    """Open a DuckDB connection with the tables of some frames."""
+def star_schema(books):
+    """Open a DuckDB connection with the tables of some books."""
     with connect() as database:
-        build_star_schema(database, ExportedBooks.from_frames(**frames))
+        build_star_schema(database, ExportedBooks.from_books(books, books.period))
         yield database
 
 
 @pytest.fixture(scope="module")
-def database(frames):
+def database(quarter):
     """Return a DuckDB connection with the tables of the demo's first quarter."""
-    with star_schema(frames) as database:
+    with star_schema(quarter) as database:
         yield database
 
 
@@ -41,9 +41,9 @@ def rows(database, query):
     return database.sql(query).fetchall()
 
 
-def test_no_query_has_doubles(frames):
+def test_no_query_has_doubles(quarter):
     """Amounts leave every query as decimals and no number as a double, in which sums of integers would be inexact."""
-    with connect() as database, attached_books(database, ExportedBooks.from_frames(**frames), None, 1):
+    with connect() as database, attached_books(database, ExportedBooks.from_books(quarter, quarter.period), None, 1):
         for table in sorted(STAR_SCHEMA, key=lambda one: bool(one.references)):
             types = {name: dtype for name, dtype, *_ in rows(database, f"describe {query_of(table.name)}")}
             assert types.keys() == table.columns.keys()
@@ -66,9 +66,9 @@ def test_flows_and_transfers_are_the_movements_of_each_account_and_day(database)
     assert rows(database, "select count(*) > 100 from fact_transfer") == [(True,)]
 
 
-def test_inflow_and_outflow_contain_no_transfers(database, frames):
+def test_inflow_and_outflow_contain_no_transfers(database, quarter):
     """Lines of transfers ledgers are transfers; what remains is the net cash flow of every other ledger."""
-    report = frames["report"].exact().ledgers
+    report = quarter.reports[0].exact().ledgers
     flows = dict(rows(database, "select ledger_id, sum(amount) from fact_cash_flow_line group by all"))
     transit = dict(rows(database, "select ledger_id, name from dim_ledger where is_transfer"))
     assert transit
@@ -79,15 +79,15 @@ def test_inflow_and_outflow_contain_no_transfers(database, frames):
     assert transferred == sum(reported.get(ledger_id, Decimal(0)) for ledger_id in transit)
 
 
-def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(frames):
+def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(quarter):
     """Where the report names no account of the books, the largest movement of the journal entry decides."""
-    report = frames["report"]
+    report = quarter.reports[0]
     unknown = altered(report, lines=report.lines.assign(cash_flow_ledger_name="Elsewhere"))
-    with star_schema(frames | {"report": unknown}) as database:
+    with star_schema(quarter.with_reports([unknown])) as database:
         flows = database.sql("from fact_cash_flow_line").to_arrow_table().to_pylist()
     moved = defaultdict(lambda: defaultdict(Decimal))
-    cash = frames["ledgers"].loc[frames["ledgers"]["report_cash_flow"], "id"]
-    lines = aa.schemas.LineEntries.exact(frames["line_entries"]).frame
+    cash = quarter.ledgers.loc[quarter.ledgers["report_cash_flow"], "id"]
+    lines = aa.schemas.LineEntries.exact(quarter.lines).frame
     of_cash = lines[lines["ledger_id"].isin(cash)]
     for entry, ledger, amount in zip(
         of_cash["journal_entry_id"], of_cash["ledger_id"], of_cash["signed_amount"], strict=True
@@ -102,9 +102,9 @@ def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(frames):
     assert several > 10
 
 
-def test_balances_are_those_of_the_report(database, frames):
+def test_balances_are_those_of_the_report(database, quarter):
     """The first opening and the last closing balance of each account are the report's, days and months alike."""
-    report = frames["report"].exact()
+    report = quarter.reports[0].exact()
     for query, table in (
         ("select cash_ledger_id, opening_balance from fact_daily_balance where date = '2025-01-01'", "starting"),
         ("select cash_ledger_id, closing_balance from fact_daily_balance where date = '2025-03-31'", "ending"),
@@ -116,15 +116,14 @@ def test_balances_are_those_of_the_report(database, frames):
     assert rows(database, "select count(*) from fact_daily_balance") == [(90 * len(report.ending_balances),)]
 
 
-def test_line_entries_are_exactly_those_of_the_period(frames):
+def test_line_entries_are_exactly_those_of_the_period(quarter):
     """Lines outside the period of the report are not exported."""
-    books = ExportedBooks.from_frames(**frames)
-    assert books.lines.num_rows == len(frames["line_entries"])
-    february = frames["report"].period.months()[1]
-    lines = frames["line_entries"]
+    books = ExportedBooks.from_books(quarter, quarter.period)
+    assert books.lines.num_rows == len(quarter.lines)
+    february = quarter.period.months()[1]
+    lines = quarter.lines
     expected = lines[lines["local_date"].between("2025-02-01", "2025-02-28")]
-    report = frames["report"].__class__(**{**vars(frames["report"]), "period": february})
-    assert ExportedBooks.from_frames(lines, frames["ledgers"], report).lines["id"].to_pylist() == list(expected["id"])
+    assert ExportedBooks.from_books(quarter, february).lines["id"].to_pylist() == list(expected["id"])
 
 
 def test_ledgers_have_paths_and_roles(database):
@@ -141,26 +140,27 @@ def test_ledgers_have_paths_and_roles(database):
     )
 
 
-def test_a_ledger_outside_the_chart_of_accounts_gets_a_row(frames):
+def test_a_ledger_outside_the_chart_of_accounts_gets_a_row(quarter):
     """A ledger that only the report or a line names is in the dimension, by name."""
-    ledgers = frames["ledgers"]
-    removed = frames["report"].ledgers["ledger_id"].iloc[-1]
-    with star_schema(frames | {"ledgers": ledgers[ledgers["id"] != removed]}) as database:
+    ledgers = quarter.ledgers
+    removed = quarter.reports[0].ledgers["ledger_id"].iloc[-1]
+    fewer = aa.Books(quarter.lines, ledgers[ledgers["id"] != removed], quarter.period, reports=quarter.reports)
+    with star_schema(fewer) as database:
         dimension = database.sql("from dim_ledger").to_arrow_table().to_pylist()
     (row,) = [row for row in dimension if row["ledger_id"] == removed]
-    assert (row["name"], row["level"], row["type"]) == (frames["report"].ledgers["name"].iloc[-1], 1, None)
+    assert (row["name"], row["level"], row["type"]) == (quarter.reports[0].ledgers["name"].iloc[-1], 1, None)
 
 
-def test_transactions_state_what_is_uncategorized(database, frames):
+def test_transactions_state_what_is_uncategorized(database, quarter):
     """Transactions with a line on an uncategorized ledger are marked, with their age on the last day."""
-    ledgers, lines = frames["ledgers"], frames["line_entries"]
+    ledgers, lines = quarter.ledgers, quarter.lines
     uncategorized = ledgers.loc[ledgers["sub_type"] == "uncategorized_assets", "id"]
     entries = set(lines.loc[lines["ledger_id"].isin(uncategorized), "journal_entry_id"])
     own = lines[lines["transaction_id"].notna() & lines["journal_entry_id"].isin(entries)]
     found = rows(database, "select transaction_id, age_in_days from dim_transaction where is_uncategorized")
     ages = dict(zip(own["transaction_id"], own["local_date"], strict=True))
     assert len(found) == len(ages) > 10
-    last = frames["report"].period.end_date
+    last = quarter.period.end_date
     assert all(age == (last - ages[transaction_id].date()).days for transaction_id, age in found)
 
 
@@ -174,9 +174,9 @@ def test_transactions_state_their_merchant(database):
     assert found == ("SHELL OIL", True, True)
 
 
-def test_transactions_of_cash_are_marked(database, frames):
+def test_transactions_of_cash_are_marked(database, quarter):
     """Transactions of accounts that report cash flow are what moved the cash; the others are invoices and loans."""
-    lines, ledgers = aa.schemas.LineEntries.exact(frames["line_entries"]).frame, frames["ledgers"]
+    lines, ledgers = aa.schemas.LineEntries.exact(quarter.lines).frame, quarter.ledgers
     of_cash = lines["ledger_id"].isin(ledgers.loc[ledgers["report_cash_flow"], "id"])
     own = lines["transaction_id"].notna()
     sums = dict(rows(database, "select is_cash, sum(transaction_amount) from dim_transaction group by all"))
@@ -184,11 +184,11 @@ def test_transactions_of_cash_are_marked(database, frames):
     assert sums[False] == lines.loc[~of_cash & own, "signed_amount"].sum() != 0
 
 
-def test_tags_are_bridged(database, frames):
+def test_tags_are_bridged(database, quarter):
     """Each has a name and a group, and every tag of every line is one row of the bridge."""
     assert rows(database, "select count(*) from dim_tag where tag_name is null or tag_group_id is null") == [(0,)]
     assert len(rows(database, "select distinct tag_name from dim_tag")) == 3
-    carried = sum(len(text.split("|")) for text in frames["line_entries"]["tag_ids"].dropna() if text)
+    carried = sum(len(text.split("|")) for text in quarter.lines["tag_ids"].dropna() if text)
     assert rows(database, "select count(*) from bridge_line_entry_tag") == [(carried,)]
 
 

@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 from payment_lines import make_chart, payments
+from plain_books import books_of
 
 import accounting_analytics as aa
 
@@ -42,7 +43,7 @@ def make_queue(ledgers):
             "transaction_id": number.map(dict(enumerate(ids))).where(is_payment),
             "datetime": number.map({at: pd.Timestamp(f"2025-03-{day:02}T12:00Z") for at, day in enumerate(days)}),
         }
-        return aa.uncategorized_queue(lines.assign(**moved), ledgers)
+        return aa.uncategorized_queue(books_of(ledgers, lines.assign(**moved)))
 
     return make_queue
 
@@ -62,7 +63,7 @@ def queue(make_queue):
 @pytest.fixture
 def review(propose, queue, ledgers, tmp_path):
     """Return a review of the queue with its proposals."""
-    return aa.review(queue, ledgers, proposals=propose(queue), rules_file=tmp_path / "rules.toml")
+    return aa.review(books_of(ledgers), queue, proposals=propose(queue), rules_file=tmp_path / "rules.toml")
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 import pytest
 from grid_page import GRID, GridPage
 from long_cases import also_long
+from plain_books import books_of
 
 import accounting_analytics as aa
 
@@ -193,7 +194,7 @@ def test_two_views_show_one_record(page, review):
 def test_a_group_shows_which_proposal_is_missing(browser, tmp_path, propose, queue, ledgers):
     """Of mixed proposals each has its number, and the transactions without one are named by day and amount."""
     proposals = propose(queue, {"uber-1": "travel", "uber-2": "meals"})
-    page = GridPage(browser, tmp_path, aa.review(queue, ledgers, proposals=proposals))
+    page = GridPage(browser, tmp_path, aa.review(books_of(ledgers), queue, proposals=proposals))
     page.open()
     assert page.rows()[1][7:9] == ["1 Meals, 1 Travel?", "none for 2025-03-05 -9.99 \N{MIDDLE DOT} a rule"]
 
@@ -247,7 +248,7 @@ def hostile(browser, tmp_path, make_queue, propose, ledgers):
     queue = make_queue([(f"t-{number}", "card", 1, "-1.00", f"{HOSTILE} {number}") for number in range(3)])
     ledgers = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "meals", f"Meals {HOSTILE}"))
     proposals = propose(queue, {"t-0": "meals"}, HOSTILE).assign(updated_category_ledger_name=None)
-    page = GridPage(browser, tmp_path, aa.review(queue, ledgers, proposals=proposals))
+    page = GridPage(browser, tmp_path, aa.review(books_of(ledgers), queue, proposals=proposals))
     page.open()
     return page
 
@@ -310,7 +311,7 @@ def many(browser, tmp_path_factory, make_queue, ledgers):
         (f"t-{number}", "card", 1 + number % 28, f"-{number % 977 + 1}.00", names[number % 500])
         for number in range(5_000)
     ]
-    return GridPage(browser, tmp_path_factory.mktemp("many"), aa.review(make_queue(rows), ledgers))
+    return GridPage(browser, tmp_path_factory.mktemp("many"), aa.review(books_of(ledgers), make_queue(rows)))
 
 
 def test_a_press_on_a_row_that_moves(many):

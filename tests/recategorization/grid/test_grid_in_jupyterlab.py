@@ -14,11 +14,10 @@ import accounting_analytics as aa
 pytestmark = pytest.mark.browser
 LOAD = """import accounting_analytics as aa
 client = aa.connect()
-days = ("2025-01-01", "2026-06-30")
-ledgers = aa.discover_ledgers(client, *days)
-queue = aa.uncategorized_queue(aa.load_line_entries(client, ledgers["id"], *days), ledgers)
-proposals = aa.propose(queue, aa.load_rules("given-rules.toml"), ledgers)"""
-REVIEW = """review = aa.review(queue, ledgers, proposals=proposals, rules_file="rules.toml")
+books = aa.load_books(client, ("2025-01-01", "2026-06-30"), reports=())
+queue = aa.uncategorized_queue(books)
+proposals = aa.propose(queue, aa.load_rules("given-rules.toml"), books)"""
+REVIEW = """review = aa.review(books, queue, proposals=proposals, rules_file="rules.toml")
 review"""
 APPLY = """plan = review.plan(instance_id=client.instance_id)
 outcomes = aa.apply_plan(client, plan, journal="review.journal", confirm=True, modified_by="reviewer")
@@ -68,14 +67,14 @@ def audited(company):
 
 def expected(company, rejected):
     """Return the new ledger of each transaction: of the 40 largest groups of the card, and of what rules propose."""
-    ledgers = aa.discover_ledgers(company.client, *DAYS)
-    queue = aa.uncategorized_queue(aa.load_line_entries(company.client, ledgers["id"], *DAYS), ledgers)
+    books = aa.load_books(company.client, DAYS, reports=())
+    queue = aa.uncategorized_queue(books)
     groups = aa.group_queue(queue)
     of_card = groups.loc[groups["ledger_name"] == "Business Credit Card", "group_id"].head(40)
     proposed = groups.loc[groups["merchant"].isin(PROPOSED.keys() - {rejected}), ["group_id", "merchant"]]
     new = dict.fromkeys(of_card, "Office Supplies")
     new |= {group_id: PROPOSED[merchant] for group_id, merchant in proposed.itertuples(index=False)}
-    names = aa.LedgerNames.from_frame(ledgers)
+    names = books.names
     rows = zip(queue["transaction_id"], queue["group_id"], strict=True)
     return {one: ("reviewer", {names.find(new[group_id])}) for one, group_id in rows if group_id in new}
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError, RulesError
@@ -71,9 +72,9 @@ def test_a_category_for_groups_and_transactions(review, groups, queue, ledgers):
             groups["ACME CORP INVOICE"]: "travel",
             "uber-2": "meals",
         },
-        ledgers,
+        books_of(ledgers),
     )
-    assert review.plan().plan_id == aa.plan_recategorization(by_mapping, ledgers=ledgers).plan_id
+    assert review.plan().plan_id == aa.plan_recategorization(by_mapping, books_of(ledgers)).plan_id
     assert review.plan(instance_id="mine").instance_id == "mine"
     Proposals.checked(review.decisions)
 
@@ -169,7 +170,7 @@ ACTIONS = st.lists(
 @given(actions=ACTIONS)
 def test_any_decisions_are_those_of_a_naive_record(make_queue, ledgers, actions):
     """Any steps, undone and done again, are those of copies of a list, and the effect is the sum of what is decided."""
-    record = aa.review(make_queue(), ledgers)
+    record = aa.review(books_of(ledgers), make_queue())
     naive = Naive(len(record.units))
     for action in actions:
         if action == "undo":
@@ -203,30 +204,36 @@ DAYS = ("2025-01-01", "2026-06-30")
 
 @pytest.fixture(scope="module")
 def demo(demo_company):
-    """Return queue, ledgers and lines of the demo company."""
-    ledgers = aa.discover_ledgers(demo_company.client, *DAYS)
-    lines = aa.load_line_entries(demo_company.client, ledgers["id"], *DAYS)
-    return aa.uncategorized_queue(lines, ledgers), ledgers, lines
+    """Return books of the demo company, and their queue."""
+    books = aa.load_books(demo_company.client, DAYS, since=DAYS[0], reports=())
+    return books, aa.uncategorized_queue(books)
 
 
 def test_suggestions_propose_what_rules_do_not(demo):
-    """With a history, the rows that proposals leave have those suggestions, and what these note is noted."""
-    queue, ledgers, lines = demo
-    suggested = aa.suggest(queue, lines, ledgers)
+    """Rows that rules leave have suggestions; alone they are what a review shows, and what they note is noted."""
+    books, queue = demo
+    suggested = aa.suggest(queue, books)
     assert len(suggested)
-    proposals = aa.propose(queue, aa.load_rules(RULES), ledgers)
-    review = aa.review(queue, ledgers, proposals=proposals, history=lines)
-    review.accept()
-    expected = dict(zip(suggested["transaction_id"], suggested["updated_category_ledger_id"], strict=True))
-    expected |= dict(zip(proposals["transaction_id"], proposals["updated_category_ledger_id"], strict=True))
-    assert categories(review) == expected
+    of_rules = aa.propose(queue, aa.load_rules(RULES), books)
+    both = aa.propose(queue, aa.load_rules(RULES), books, suggestions=suggested)
+    by_history, by_rules = (
+        dict(zip(one["transaction_id"], one["updated_category_ledger_id"], strict=True))
+        for one in (suggested, of_rules)
+    )
+    for review, expected in (
+        (aa.review(books, queue, proposals=both), by_history | by_rules),
+        (aa.review(books, queue), by_history),
+        (aa.review(books), by_history),
+    ):
+        review.accept()
+        assert categories(review) == expected
     assert set(aa.notes(suggested)) <= set(review.notes)
 
 
 def test_the_effect_is_that_of_the_preview(demo_company, demo):
     """The live effect on the report is what the plan predicts for it, to the last cent."""
-    queue, ledgers, _ = demo
-    review = aa.review(queue, ledgers, proposals=aa.propose(queue, aa.load_rules(RULES), ledgers))
+    books, queue = demo
+    review = aa.review(books, queue, proposals=aa.propose(queue, aa.load_rules(RULES), books))
     review.accept()
     changes = review.plan().preview(aa.load_cash_flow_report(demo_company.client, *DAYS)).frame
     predicted = dict(zip(changes["ledger_id"], (changes["change"] * 100).round().astype(int), strict=True))
@@ -239,10 +246,10 @@ def test_a_saved_review_is_a_sheet_of_decisions(review, queue, ledgers, tmp_path
     review.accept()
     review.skip(["deli-1", "uber-2", "split"])
     review.save(tmp_path / name)
-    decided = aa.decide(queue, tmp_path / name, ledgers)
+    decided = aa.decide(queue, tmp_path / name, books_of(ledgers))
     columns = ["transaction_id", "updated_category_ledger_id"]
     assert {*map(tuple, decided[columns].to_numpy())} == {*map(tuple, review.decisions[columns].to_numpy())}
-    later = aa.review(queue, ledgers, proposals=review.decisions)
+    later = aa.review(books_of(ledgers), queue, proposals=review.decisions)
     assert later.load(tmp_path / name).startswith(f"{len(review.decisions)} transactions decided by ")
     pd.testing.assert_frame_equal(later.decisions, review.decisions)
     later.undo()
@@ -257,7 +264,7 @@ def test_a_saved_review_is_filled_in_by_a_person(review, queue, ledgers, tmp_pat
     assert sheet.loc[sheet["category"].notna(), "transaction_id"].tolist() == ["uber-1"]
     sheet.loc[sheet["transaction_id"] == "uber-2", "category"] = "Travel"
     sheet.to_csv(tmp_path / "review.csv", index=False)
-    later = aa.review(queue[queue["transaction_id"] != "uber-1"], ledgers)
+    later = aa.review(books_of(ledgers), queue[queue["transaction_id"] != "uber-1"])
     text = later.load(tmp_path / "review.csv")
     assert "1 transaction decided by" in text
     assert "1 of 2 decisions of" in text
@@ -277,7 +284,7 @@ def test_a_rule_is_made_of_a_decision(review, groups, queue, ledgers, tmp_path):
     """The rule decides what was decided; a second one of the same name is refused, and undo leaves the file alone."""
     review.assign(groups["CORNER DELI"], "Meals")
     assert review.make_rule("deli-1").startswith(f"Added to {tmp_path / 'rules.toml'}: [[rule]] name = ")
-    proposed = aa.propose(queue, aa.load_rules(tmp_path / "rules.toml"), ledgers)
+    proposed = aa.propose(queue, aa.load_rules(tmp_path / "rules.toml"), books_of(ledgers))
     assert proposed["transaction_id"].tolist() == ["deli-1", "deli-2"]
     assert set(proposed["updated_category_ledger_id"]) == {"meals"}
     with pytest.raises(RulesError, match="two rules named"):
@@ -289,7 +296,7 @@ def test_reasons_and_confidence_are_shown(propose, queue, ledgers):
     suggested = propose(queue, {"uber-1": "travel", "deli-1": "meals"}, "suggested").assign(
         reason="31 of 31 payments", confidence=[0.9999, None]
     )
-    review = aa.review(queue, ledgers, proposals=suggested.sample(frac=1, random_state=1))
+    review = aa.review(books_of(ledgers), queue, proposals=suggested.sample(frac=1, random_state=1))
     reasons = dict(zip(review.frame["merchant"], review.frame["reason"], strict=True))
     assert "31 of 31 payments" in reasons["CORNER DELI"]
     rows = {one: row for row, one in enumerate(review.rows["transaction_id"])}
@@ -304,14 +311,14 @@ def test_proposals_that_fit_nothing_are_noted(propose, queue, ledgers):
         proposals["transaction_id"] == "client", ["updated_category_ledger_id", "updated_category_ledger_name"]
     ] = (None, "Travel")
     fewer = queue[queue["transaction_id"] != "uber-1"]
-    review = aa.review(fewer, ledgers, proposals=proposals)
+    review = aa.review(books_of(ledgers), fewer, proposals=proposals)
     assert review.notes == ("1 of 5 proposals found no transaction of the queue.",)
     review.accept()
     assert categories(review)["client"] == "travel"
     with pytest.raises(InputError, match="nowhere"):
         aa.review(
+            books_of(ledgers),
             queue,
-            ledgers,
             proposals=proposals.assign(updated_category_ledger_id=None, updated_category_ledger_name="nowhere"),
         )
 
@@ -319,7 +326,7 @@ def test_proposals_that_fit_nothing_are_noted(propose, queue, ledgers):
 def test_sums_beyond_floats(make_queue, ledgers):
     """Sums with more digits than a float has are exact."""
     huge = "-9999999999999.99"
-    review = aa.review(make_queue([("a", "card", 1, huge, "HUGE"), ("b", "card", 2, huge, "HUGE")]), ledgers)
+    review = aa.review(books_of(ledgers), make_queue([("a", "card", 1, huge, "HUGE"), ("b", "card", 2, huge, "HUGE")]))
     assert review.assign("a", "meals") == "1 transaction, -9,999,999,999,999.99, set to Meals."
     assert "9,999,999,999,999.99 of 19,999,999,999,999.98 (50 %)" in review.summary()
     assert "(19,999,999,999,999.98)" in review._repr_html_()
@@ -327,7 +334,7 @@ def test_sums_beyond_floats(make_queue, ledgers):
 
 def test_an_empty_queue(queue, ledgers):
     """A queue without rows has nothing to review."""
-    review = aa.review(queue.head(0), ledgers)
+    review = aa.review(books_of(ledgers), queue.head(0))
     assert review.summary() == "Review: 0 of 0 transactions decided, 0.00 of 0.00 (100 %)"
     assert review.accept().startswith("Nothing changed")
     assert len(review.plan()) == 0
@@ -341,7 +348,7 @@ UNFOLDED = "[...document.querySelectorAll('tr.entries')].map(row => row.innerTex
 
 def test_the_transactions_of_a_group_sum_to_its_amount(queue, ledgers):
     """Every group has its transactions with their days, and their units sum to what the queue has."""
-    review = aa.review(queue, ledgers)
+    review = aa.review(books_of(ledgers), queue)
     data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', review._repr_html_())[1])
     grouped = aa.group_queue(queue)
     assert set(data["figures"]) == set(grouped["group_id"])
@@ -357,7 +364,7 @@ def test_the_transactions_of_a_group_sum_to_its_amount(queue, ledgers):
 def test_a_press_unfolds_a_group(browser, queue, ledgers, groups, tmp_path):
     """In a page without a kernel a press on an amount lists the transactions of the group; markup in them is text."""
     hostile = queue.replace({"description": {"CORNER DELI": f"CORNER DELI {HOSTILE}"}})
-    review, page = aa.review(hostile, ledgers), tmp_path / "review.html"
+    review, page = aa.review(books_of(ledgers), hostile), tmp_path / "review.html"
     page.write_text(f"<!doctype html><meta charset=utf-8>{review._repr_html_()}", encoding="utf-8")
     browser.open(page.as_uri())
     (group_id,) = (one for one in groups.values() if one.startswith("corner-deli"))

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.recategorization.review import LIVE_GRID, TABLE_OF_GRID, ReviewWidget
@@ -75,7 +76,7 @@ def test_a_page_of_another_review_is_refused(page, review, content):
 
 def test_texts_of_the_books_have_no_control_characters(make_queue, ledgers):
     """What banks write arrives as text that changes neither the direction nor the terminal."""
-    review = aa.review(make_queue([("a", "card", 1, "-1.00", HOSTILE)]), ledgers)
+    review = aa.review(books_of(ledgers), make_queue([("a", "card", 1, "-1.00", HOSTILE)]))
     page = Page(review)
     assert all(text.isprintable() for text in page.columns["rows"]["description"])
     assert "<img src=x" not in review._repr_html_()
@@ -85,7 +86,7 @@ def test_texts_of_the_books_have_no_control_characters(make_queue, ledgers):
 def test_units_are_sent_as_text(make_queue, ledgers):
     """A number of JavaScript does not hold every digit of a sum."""
     queue = make_queue([("a", "card", 1, "-9999999999999.99", "HUGE"), ("b", "card", 2, "-1.00", "X")])
-    review = aa.review(queue, ledgers)
+    review = aa.review(books_of(ledgers), queue)
     assert Page(review).columns["rows"]["units"] == ["-999999999999999", "-100"]
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 from payment_lines import CHART, line_entries, make_chart, payments
+from plain_books import books_of
 
 import accounting_analytics as aa
 
@@ -19,7 +20,7 @@ def books(build):
         return make_chart(build, rows)
 
     def queue(*rows):
-        return aa.uncategorized_queue(payments(*rows), ledgers)
+        return aa.uncategorized_queue(books_of(ledgers, payments(*rows)))
 
     return SimpleNamespace(rows=CHART, chart=chart, lines=line_entries, payments=payments, queue=queue, ledgers=ledgers)
 

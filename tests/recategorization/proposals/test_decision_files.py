@@ -7,6 +7,7 @@ import sys
 
 import openpyxl
 import pytest
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
@@ -32,7 +33,7 @@ def lines(books):
 @pytest.fixture(scope="module")
 def queue(books, lines):
     """Return their queue."""
-    return aa.uncategorized_queue(lines, books.ledgers)
+    return aa.uncategorized_queue(books_of(books.ledgers, lines))
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def test_filled_in_groups_are_decided(books, queue, file, write, saved):
     write(queue, file)
     filled = {"BLUE BOTTLE": "Expenses:Meals", "STAPLES": " cogs ", "TRANSFER": "Transfers"}
     fill_in(file, filled, *saved)
-    decided = aa.decide(queue, file, books.ledgers)
+    decided = aa.decide(queue, file, books_of(books.ledgers))
     assert categories(decided) == {
         "txn-0-0": "meals", "txn-1-0": "meals", "txn-2-0": "cogs", "txn-5-0": "transfers",
     }  # fmt: skip
@@ -132,7 +133,7 @@ def test_a_workbook_is_filled_in(books, queue, file, write, options):
         if row[names.index("transaction_id" if options else "merchant")].value in {"BLUE BOTTLE", "txn-0-0"}:
             row[0].value = "Meals"
     opened.save(workbook)
-    decided = aa.decide(queue, workbook, books.ledgers)
+    decided = aa.decide(queue, workbook, books_of(books.ledgers))
     assert categories(decided) == {"txn-0-0": "meals"} | ({} if options else {"txn-1-0": "meals"})
     assert len(decided.attrs["notes"]) == 1
 
@@ -147,7 +148,10 @@ def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_p
     with file.open("a", newline="") as opened:
         csv.DictWriter(opened, cells_of(file)[0]).writerow({"category": "Meals", "group_id": group})
     assert [(key, text) for key, (text, _) in read_decisions(file).items()] == [(group, "Meals"), ("txn-0-0", "Sales")]
-    assert categories(aa.decide(queue, file, books.ledgers)) == {"txn-0-0": "sales", "txn-1-0": "meals"}
+    assert categories(aa.decide(queue, file, books_of(books.ledgers))) == {
+        "txn-0-0": "sales",
+        "txn-1-0": "meals",
+    }
 
 
 def test_decisions_of_another_day(books, lines, queue, file, write):
@@ -155,15 +159,15 @@ def test_decisions_of_another_day(books, lines, queue, file, write):
     monday = queue[~queue["transaction_id"].isin(["txn-0-0"])]
     write(monday, file)
     fill_in(file, {"BLUE BOTTLE": "Meals", "STAPLES": "Loan"})
-    tuesday = aa.uncategorized_queue(lines[lines["journal_entry_id"] != "entry-2"], books.ledgers)
-    decided = aa.decide(tuesday, file, books.ledgers)
+    tuesday = aa.uncategorized_queue(books_of(books.ledgers, lines[lines["journal_entry_id"] != "entry-2"]))
+    decided = aa.decide(tuesday, file, books_of(books.ledgers))
     assert categories(decided) == {"txn-0-0": "meals", "txn-1-0": "meals"}
     undecided, absent = decided.attrs["notes"]
     assert undecided == "4 of 6 transactions not decided by hand."
     assert absent.startswith(f"1 of 2 decisions of {file} found no transaction of the queue")
     assert "'staples-" in absent
     assert absent.endswith("(row 5).")
-    unchanged = aa.decide(monday, file, books.ledgers)
+    unchanged = aa.decide(monday, file, books_of(books.ledgers))
     assert unchanged.attrs["notes"] == ("4 of 6 transactions not decided by hand.",)
 
 
@@ -172,7 +176,7 @@ def test_every_unusable_row_is_named(books, queue, file, write):
     write(queue, file)
     fill_in(file, {"BLUE BOTTLE": "Meels", "STAPLES": "Bank", "TRANSFER": "Software"})
     with pytest.raises(InputError) as caught:
-        aa.decide(queue, file, books.ledgers)
+        aa.decide(queue, file, books_of(books.ledgers))
     head, *problems = str(caught.value).splitlines()
     assert head == f"{file} cannot be used; correct these 3 problems:"
     expected = [

@@ -1,6 +1,7 @@
 """Decisions by group and by transaction, alone and after rules; and edited categories."""
 
 import pytest
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
@@ -37,7 +38,11 @@ def reasons(proposals):
 def test_groups_and_transactions_are_decided(books, queue, groups):
     """Names, paths and ids mean the same; a later decision wins; the plan takes the proposals as they are."""
     group = groups["BLUE BOTTLE"]
-    decided = aa.decide(queue, {group: "Expenses:Meals", "txn-1-0": "Cost of Goods", "txn-2-0": "sales"}, books.ledgers)
+    decided = aa.decide(
+        queue,
+        {group: "Expenses:Meals", "txn-1-0": "Cost of Goods", "txn-2-0": "sales"},
+        books_of(books.ledgers),
+    )
     assert reasons(decided) == {
         "txn-1-0": ("cogs", "decided by hand"),
         "txn-0-0": ("meals", f"decided by hand: {group}"),
@@ -50,8 +55,8 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
         "1 payment, 5.00, proposed for 'Sales', which is revenue: check that refunds to customers are meant.",
     )
     Proposals.checked(decided)
-    assert len(aa.plan_recategorization(decided, ledgers=books.ledgers)) == 3
-    reverse = aa.decide(queue, {"txn-1-0": "Cost of Goods", group: "Expenses:Meals"}, books.ledgers)
+    assert len(aa.plan_recategorization(decided, books_of(books.ledgers))) == 3
+    reverse = aa.decide(queue, {"txn-1-0": "Cost of Goods", group: "Expenses:Meals"}, books_of(books.ledgers))
     assert set(reverse["updated_category_ledger_id"]) == {"meals"}
 
 
@@ -66,14 +71,18 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
 def test_unusable_decision_is_refused(books, queue, key, category, message):
     """The message names the key and what is wrong with it."""
     with pytest.raises(InputError) as caught:
-        aa.decide(queue, {key: category}, books.ledgers)
+        aa.decide(queue, {key: category}, books_of(books.ledgers))
     assert message in str(caught.value)
 
 
 def test_every_unusable_decision_is_named(books, queue):
     """All problems are in one message, the first twenty of many."""
     with pytest.raises(InputError, match=r"^the decisions cannot be used; correct these 22 problems:") as caught:
-        aa.decide(queue, {**{f"a{number}": "Meals" for number in range(21)}, "txn-0-0": "Meels"}, books.ledgers)
+        aa.decide(
+            queue,
+            {**{f"a{number}": "Meals" for number in range(21)}, "txn-0-0": "Meels"},
+            books_of(books.ledgers),
+        )
     assert len(str(caught.value).splitlines()) == 22
     assert str(caught.value).endswith("\nand 2 more")
 
@@ -81,7 +90,7 @@ def test_every_unusable_decision_is_named(books, queue):
 def test_decisions_replace_rules(books, queue, groups, read_rules):
     """Where rules and decisions differ the later wins, and every row keeps its reason."""
     rules = read_rules("[[rule]]\nname = 'all'\nregex = 'BOTTLE|STAPLES'\ncategory = 'Sales'\n")
-    combined = aa.propose(queue, rules, books.ledgers, decisions={groups["STAPLES"]: "Cost of Goods"})
+    combined = aa.propose(queue, rules, books_of(books.ledgers), decisions={groups["STAPLES"]: "Cost of Goods"})
     assert list(reasons(combined).items()) == [
         ("txn-1-0", ("sales", "all")),
         ("txn-0-0", ("sales", "all")),
@@ -94,7 +103,7 @@ def test_decisions_replace_rules(books, queue, groups, read_rules):
         PARENT,
         "2 payments, 40.00, proposed for 'Sales', which is revenue: check that refunds to customers are meant.",
     )
-    assert len(aa.plan_recategorization(combined, ledgers=books.ledgers)) == 3
+    assert len(aa.plan_recategorization(combined, books_of(books.ledgers))) == 3
 
 
 def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
@@ -102,7 +111,7 @@ def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
     file = tmp_path / "decisions.csv"
     file.write_text(f"category,group_id\nMeals,{groups['BLUE BOTTLE']}\n")
     decisions = [{groups["BLUE BOTTLE"]: "Sales", groups["STAPLES"]: "Sales"}, str(file), {"txn-1-0": "Transfers"}]
-    combined = aa.propose(queue, None, books.ledgers, decisions=decisions)
+    combined = aa.propose(queue, None, books_of(books.ledgers), decisions=decisions)
     assert {key: category for key, (category, _) in reasons(combined).items()} == {
         "txn-0-0": "meals", "txn-1-0": "transfers", "txn-2-0": "sales",
     }  # fmt: skip
@@ -112,21 +121,21 @@ def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
 def test_something_must_decide(books, queue):
     """Neither rules nor decisions is a mistake, and so are decisions of another type."""
     with pytest.raises(InputError, match="rules is of type NoneType, not Rules; load_rules"):
-        aa.propose(queue, None, books.ledgers)
+        aa.propose(queue, None, books_of(books.ledgers))
     with pytest.raises(InputError, match="decisions is of type int, not Mapping or str or Path"):
-        aa.propose(queue, None, books.ledgers, decisions=[5])
+        aa.propose(queue, None, books_of(books.ledgers), decisions=[5])
     with pytest.raises(InputError, match="decisions is of type int"):
-        aa.propose(queue, None, books.ledgers, decisions=5)
+        aa.propose(queue, None, books_of(books.ledgers), decisions=5)
     with pytest.raises(InputError, match="decisions is of type list"):
-        aa.decide(queue, ["txn-0-0"], books.ledgers)
+        aa.decide(queue, ["txn-0-0"], books_of(books.ledgers))
     with pytest.raises(InputError, match=r"decisions 'a\\x00b' contains a NUL character"):
-        aa.decide(queue, "a\0b", books.ledgers)
+        aa.decide(queue, "a\0b", books_of(books.ledgers))
 
 
 def test_nothing_decided(books, queue):
     """Without decisions there are no proposals, and a plan of none."""
-    decided = aa.decide(queue, {}, books.ledgers)
-    assert len(decided) == len(aa.plan_recategorization(decided, ledgers=books.ledgers)) == 0
+    decided = aa.decide(queue, {}, books_of(books.ledgers))
+    assert len(decided) == len(aa.plan_recategorization(decided, books_of(books.ledgers))) == 0
 
 
 @pytest.mark.parametrize(

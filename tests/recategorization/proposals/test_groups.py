@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import AmountError, FrameError, InputError, PeriodError
@@ -22,7 +23,7 @@ def queue_of(books):
         lines = books.payments(*(row[:3] for row in rows))
         days = [row[3] if len(row) > 3 else number for number, row in enumerate(rows) for _ in range(2)]
         instants = pd.Series([NOON + pd.Timedelta(days=day) for day in days], dtype=lines["datetime"].dtype)
-        return aa.uncategorized_queue(lines.assign(datetime=instants), books.ledgers)
+        return aa.uncategorized_queue(books_of(books.ledgers, lines.assign(datetime=instants)))
 
     return build
 
@@ -35,7 +36,7 @@ def shown(groups, *columns):
 def test_rows_that_a_queue_has_twice_are_refused(queue_of, books):
     """A queue concatenated with itself would be counted twice, so it is refused."""
     queue = queue_of(("card", "-10.10", "BLUE BOTTLE"))
-    for use in (aa.group_queue, lambda queue: aa.decide(queue, {}, books.ledgers)):
+    for use in (aa.group_queue, lambda queue: aa.decide(queue, {}, books_of(books.ledgers))):
         use(queue)
         with pytest.raises(FrameError, match="the queue has 1 transaction more than once: txn-0-0"):
             use(pd.concat([queue, queue]))
@@ -115,7 +116,7 @@ def test_a_part_of_the_queue_has_the_same_groups(queue_of, books):
     for group_id, kind in zip(groups["group_id"], groups["kind"], strict=True):
         part = queue[queue["group_id"] == group_id]
         assert shown(aa.group_queue(part), "group_id", "kind") == [(group_id, kind)]
-        assert len(aa.decide(part, {group_id: "Meals"}, books.ledgers)) == len(part)
+        assert len(aa.decide(part, {group_id: "Meals"}, books_of(books.ledgers))) == len(part)
 
 
 def test_splits_are_apart(books):
@@ -135,7 +136,7 @@ def test_splits_are_apart(books):
 def test_transactions_are_counted_not_rows(books):
     """A transaction that opposes both uncategorized ledgers has two rows in the queue, and is one of its group."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
-    queue = aa.uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(books_of(books.ledgers, lines))
     assert len(queue) == 2
     groups = aa.group_queue(queue)
     assert shown(groups, "kind", "transaction_count", "amount") == [("split", 1, Decimal("-100.00"))]
@@ -145,15 +146,15 @@ def test_transactions_are_counted_not_rows(books):
 def test_withheld_amounts_are_no_payment(books, read_rules):
     """Of wages with tax withheld the payee was paid the cash; what is uncategorized are the whole wages."""
     lines = books.payments(("bank", "-750.00", "PAYROLL", ("loan", "-250.00"), ("out", "1000.00")))
-    queue = aa.uncategorized_queue(lines[lines["id"] != "line-0-1"], books.ledgers)
+    queue = aa.uncategorized_queue(books_of(books.ledgers, lines[lines["id"] != "line-0-1"]))
     assert shown(queue, "transaction_amount", "uncategorized_amount") == [(Decimal("-750.00"), Decimal("-1000.00"))]
     (group,) = aa.group_queue(queue).itertuples()
     assert (group.merchant, group.amount) == ("PAYROLL", Decimal("-1000.00"))
     rules = read_rules("[[rule]]\nname = 'payroll'\ncontains = 'PAYROLL'\nmax_amount = 750\ncategory = 'Meals'\n")
-    assert shown(aa.propose(queue, rules, books.ledgers), "rule", "transaction_amount") == [
+    assert shown(aa.propose(queue, rules, books_of(books.ledgers)), "rule", "transaction_amount") == [
         ("payroll", Decimal("-750.00"))
     ]
-    assert shown(aa.report_rules(queue, rules, books.ledgers), "transaction_count", "amount") == [
+    assert shown(aa.report_rules(queue, rules, books_of(books.ledgers)), "transaction_count", "amount") == [
         (1, Decimal("-750.00"))
     ]
 

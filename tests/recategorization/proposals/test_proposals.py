@@ -3,6 +3,7 @@
 from decimal import Decimal
 
 import pytest
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError, RulesError
@@ -24,7 +25,7 @@ def queue(books):
 @pytest.fixture
 def proposed(books, queue, read_rules):
     """Return a function that makes proposals from rules given as TOML text."""
-    return lambda text: aa.propose(queue, read_rules(text), books.ledgers)
+    return lambda text: aa.propose(queue, read_rules(text), books_of(books.ledgers))
 
 
 def rule(name, **keys):
@@ -85,7 +86,7 @@ def test_uncategorized_ledger_outside_the_queue_is_refused(books, queue, read_ru
     """An uncategorized ledger is refused as a category even if no transaction of the queue opposes it."""
     outflows = queue[queue["direction"] == "outflow"].reset_index(drop=True)
     with pytest.raises(RulesError, match="uncategorized"):
-        aa.propose(outflows, read_rules(rule("all", contains="CHECK", category="in")), books.ledgers)
+        aa.propose(outflows, read_rules(rule("all", contains="CHECK", category="in")), books_of(books.ledgers))
 
 
 def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
@@ -114,17 +115,17 @@ def test_bounds_are_exact_and_inclusive(books, read_rules, bound, count):
     """Bounds compare every digit."""
     large = books.queue(("bank", "-9999999999999.99", ""))
     rules = read_rules(rule("all", regex=".", category="Meals", max_amount=bound))
-    assert len(aa.propose(large, rules, books.ledgers)) == count
+    assert len(aa.propose(large, rules, books_of(books.ledgers))) == count
 
 
 def test_a_transaction_with_two_uncategorized_parts_counts_once(books, read_rules):
     """It has two rows in the queue; notes and reports count transactions, and sum their amounts once."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")], [("bank", "-1.00"), ("out", "1.00")])
-    queue = aa.uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(books_of(books.ledgers, lines))
     assert len(queue) == 3
     none = read_rules(rule("none", contains="nothing like it", category="meals"))
-    assert aa.propose(queue, none, books.ledgers).attrs["notes"][0] == "2 of 2 transactions matched no rule."
-    report = aa.report_rules(queue, read_rules(rule("all", regex=".*", category="meals")), books.ledgers)
+    assert aa.propose(queue, none, books_of(books.ledgers)).attrs["notes"][0] == "2 of 2 transactions matched no rule."
+    report = aa.report_rules(queue, read_rules(rule("all", regex=".*", category="meals")), books_of(books.ledgers))
     assert (report["transaction_count"].tolist(), report["amount"].tolist()) == ([2], [-101.0])
 
 
@@ -150,9 +151,9 @@ def report(books, lines, read_rules):
     """Return a function that reports rules given as TOML text."""
 
     def run(text, *, line_entries=lines):
-        queue, rules = aa.uncategorized_queue(lines, books.ledgers), read_rules(text)
-        reported = aa.report_rules(queue, rules, books.ledgers, line_entries)
-        assert reported["transaction_count"].sum() == len(aa.propose(queue, rules, books.ledgers))
+        queue, rules = aa.uncategorized_queue(books_of(books.ledgers, lines)), read_rules(text)
+        reported = aa.report_rules(queue, rules, books_of(books.ledgers, line_entries))
+        assert reported["transaction_count"].sum() == len(aa.propose(queue, rules, books_of(books.ledgers)))
         return RuleReports.checked(reported)
 
     return run
@@ -201,12 +202,12 @@ def test_categories_that_cannot_be_used_are_noted(report):
     assert note == "Rule 'lost' at line 1: no discovered ledger matches 'Meels'; did you mean 'Meals'?"
 
 
-def test_without_line_entries_only_the_queue_is_compared(report, books):
-    """Without line entries nothing agrees or contradicts; what is no queue is refused by its type."""
+def test_without_lines_only_the_queue_is_compared(report, books):
+    """In books without lines nothing agrees or contradicts; what is no queue is refused by its type."""
     reported = report(
         rule("coffee", contains="coffee", category="Meals") + rule("parts", contains="parts", category="Meals"),
         line_entries=None,
     )
     assert cells(reported, "status", "agreeing_count", "contradicting_count") == [("decides", 0, 0), ("dead", 0, 0)]
     with pytest.raises(InputError, match="queue is of type list"):
-        aa.report_rules([], None, books.ledgers)
+        aa.report_rules([], None, books_of(books.ledgers))

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError, RulesError
@@ -220,8 +221,8 @@ def test_rule_is_appended(books, queue, tmp_path, newline):
     group = aa.group_queue(queue)["group_id"][0]
     assert add_rule(file, OpenQueue(queue, books.ledgers), group, "meals") == ADDED
     assert file.read_bytes().decode() == (EXISTING.rstrip("\n") + "\n\n" + ADDED).replace("\n", newline)
-    proposed = aa.propose(queue[queue["transaction_id"] != "txn-3-0"], aa.load_rules(file), books.ledgers)
-    decided = aa.decide(queue, {group: "meals"}, books.ledgers)
+    proposed = aa.propose(queue[queue["transaction_id"] != "txn-3-0"], aa.load_rules(file), books_of(books.ledgers))
+    decided = aa.decide(queue, {group: "meals"}, books_of(books.ledgers))
     columns = ["transaction_id", "updated_category_ledger_id"]
     assert proposed[columns].to_numpy().tolist() == decided[columns].to_numpy().tolist()
 

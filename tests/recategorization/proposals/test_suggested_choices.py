@@ -1,6 +1,7 @@
 """Suggestions and likely transfers fill what rules and decisions leave."""
 
 import pytest
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
@@ -43,7 +44,7 @@ def by_text(proposals):
 def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
     """A rule and a decision have precedence; a suggestion keeps its confidence and reason, and others have none."""
     hosting = queue.loc[queue["description"] == "HOSTING", "transaction_id"].iloc[0]
-    proposals = aa.propose(queue, rules, books.ledgers, decisions={hosting: "sales"}, suggestions=suggestions)
+    proposals = aa.propose(queue, rules, books_of(books.ledgers), decisions={hosting: "sales"}, suggestions=suggestions)
     assert by_text(proposals) == {
         "HOSTING": ("decided by hand", "sales"),
         "PARTS": (SUGGESTED, "expenses"),
@@ -59,7 +60,7 @@ def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
 def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
     """A suggestion for a transaction that is not in the queue gives nothing, and a note names it."""
     shorter = queue[queue["description"] != "PARTS"]
-    proposals = aa.propose(shorter, None, books.ledgers, suggestions=suggestions)
+    proposals = aa.propose(shorter, None, books_of(books.ledgers), suggestions=suggestions)
     assert len(proposals) == 2
     assert "1 suggestion for transactions that are not in the queue: txn-2-0." in aa.notes(proposals)
 
@@ -68,13 +69,13 @@ def test_a_suggestion_that_cannot_be_a_category_is_refused(queue, suggestions, b
     """An edited suggestion is checked as any other category."""
     edited = suggestions.assign(updated_category_ledger_id="bank", updated_category_ledger_name=None)
     with pytest.raises(InputError, match="reports cash flow"):
-        aa.propose(queue, None, books.ledgers, suggestions=edited)
+        aa.propose(queue, None, books_of(books.ledgers), suggestions=edited)
 
 
 def test_transfers_are_proposed_apart(queue, rules, books):
     """Both sides of a likely transfer get the required ledger of transfers, with their reason, only if asked for."""
-    assert set(by_text(aa.propose(queue, rules, books.ledgers))) == {"COFFEE"}
-    proposals = aa.propose(queue, rules, books.ledgers, transfers=True)
+    assert set(by_text(aa.propose(queue, rules, books_of(books.ledgers)))) == {"COFFEE"}
+    proposals = aa.propose(queue, rules, books_of(books.ledgers), transfers=True)
     assert by_text(proposals) == {
         "CARD PAYMENT": ("likely transfer", "transfers"),
         "THANK YOU": ("likely transfer", "transfers"),
@@ -92,6 +93,6 @@ def test_transfers_are_proposed_apart(queue, rules, books):
 def test_transfers_without_their_ledger(queue, rules, books):
     """Where the required ledger was not discovered nothing is proposed, and a note says so."""
     ledgers = books.ledgers[books.ledgers["id"] != "transfers"]
-    proposals = aa.propose(queue, rules, ledgers, transfers=True)
+    proposals = aa.propose(queue, rules, books_of(ledgers), transfers=True)
     assert len(proposals) == 1
     assert any("is not among these ledgers, so none is proposed" in note for note in aa.notes(proposals))

@@ -5,6 +5,7 @@ import re
 from decimal import Decimal
 
 import pytest
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError
@@ -42,8 +43,8 @@ def suggest(payment_frames):
 
     def suggest(payments, *, queue_from=QUEUE_FROM, **options):
         books = payment_frames.frames(payments, queue_from)
-        queue = aa.uncategorized_queue(books.line_entries, books.ledgers)
-        return aa.suggest(queue, books.line_entries, books.ledgers, **options)
+        queue = aa.uncategorized_queue(books_of(books.ledgers, books.line_entries))
+        return aa.suggest(queue, books_of(books.ledgers, books.line_entries), **options)
 
     return suggest
 
@@ -148,9 +149,9 @@ def test_nothing_is_learned_from_what_was_not_checked(suggest, clear, pay):
 def test_unusable_arguments(clear, payment_frames):
     """A precision that is not a share, and a history without opposing ledgers, are refused with a sentence."""
     books = payment_frames.frames(clear, QUEUE_FROM)
-    queue = aa.uncategorized_queue(books.line_entries, books.ledgers)
+    queue = aa.uncategorized_queue(books_of(books.ledgers, books.line_entries))
     for precision in (1.0, 0.3, 98, "high"):
         with pytest.raises(InputError, match=r"not a share from 0\.5"):
-            aa.suggest(queue, books.line_entries, books.ledgers, precision=precision)
-    with pytest.raises(FrameError, match="history has no opposing_ledger_ids"):
-        aa.suggest(queue, books.line_entries.drop(columns="opposing_ledger_ids"), books.ledgers)
+            aa.suggest(queue, books_of(books.ledgers, books.line_entries), precision=precision)
+    with pytest.raises(FrameError, match="line_entries have no opposing_ledger_ids; load them with expand="):
+        aa.suggest(queue, books_of(books.ledgers, books.line_entries.drop(columns="opposing_ledger_ids")))

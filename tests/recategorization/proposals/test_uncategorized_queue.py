@@ -1,12 +1,12 @@
 """The queue: which transactions are uncategorized, their direction and their amount."""
 
-import datetime as dt
 from decimal import Decimal
 
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plain_books import books_of
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError
@@ -25,14 +25,14 @@ def test_a_line_of_zero_has_the_direction_of_its_side(books):
     nothing = lines.assign(
         **{name: lines[name].where(lines.index != zero, 0.0) for name in ("amount", "signed_amount")}
     )
-    assert aa.uncategorized_queue(nothing, books.ledgers)["direction"].tolist() == ["outflow"]
+    assert aa.uncategorized_queue(books_of(books.ledgers, nothing))["direction"].tolist() == ["outflow"]
 
 
 def test_frames_that_cannot_be_used_are_refused(books):
     """Lines twice, as of overlapping loads, a missing column, and transactions of unknown accounts are refused."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     with pytest.raises(FrameError, match=r"occurs more than once: line-0-0, line-0-1; load these days once"):
-        aa.uncategorized_queue(pd.concat([lines, lines]), books.ledgers)
+        aa.uncategorized_queue(books_of(books.ledgers, pd.concat([lines, lines])))
     missing = "line_entries: column is missing: "
     for name, message in (
         ("id", f"{missing}id"),
@@ -40,15 +40,15 @@ def test_frames_that_cannot_be_used_are_refused(books):
         ("opposing_ledger_ids", "line_entries have no opposing_ledger_ids; load them with expand="),
     ):
         with pytest.raises(FrameError, match=message):
-            aa.uncategorized_queue(lines.drop(columns=name), books.ledgers)
+            aa.uncategorized_queue(books_of(books.ledgers, lines.drop(columns=name)))
     with pytest.raises(FrameError, match="'bank'"):
-        aa.uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "bank"])
+        aa.uncategorized_queue(books_of(books.ledgers[books.ledgers["id"] != "bank"], lines))
 
 
 def test_several_cash_lines_share_a_category(books):
     """Where two accounts pay one uncategorized line, the part of each is unknown, and a note states it."""
     lines = books.lines([("bank", "-60.00"), ("card", "-40.00"), ("out", "100.00")])
-    queue = aa.uncategorized_queue(lines, books.ledgers)
+    queue = aa.uncategorized_queue(books_of(books.ledgers, lines))
     assert rows(queue, "transaction_id", "uncategorized_amount") == [
         ("txn-0-0", Decimal("-60.00")),
         ("txn-0-1", Decimal("-40.00")),
@@ -66,13 +66,17 @@ def test_description_falls_back(books):
         descriptions={0: "SQ *BLUE", 1: "  "},
     )
     lines["description"] = lines["description"].where(lines["id"] != "line-1-0", "the line")
-    assert aa.uncategorized_queue(lines, books.ledgers)["description"].tolist() == ["SQ *BLUE", "the line", "the entry"]
+    assert aa.uncategorized_queue(books_of(books.ledgers, lines))["description"].tolist() == [
+        "SQ *BLUE",
+        "the line",
+        "the entry",
+    ]
 
 
 def test_the_whole_amount_counts_without_uncategorized_lines(books):
     """With the cash ledgers alone the uncategorized part is not known, and a note states that the whole counts."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
-    queue = aa.uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers)
+    queue = aa.uncategorized_queue(books_of(books.ledgers, lines[lines["ledger_id"] == "bank"]))
     assert not queue["uncategorized_is_certain"].any()
     assert queue["uncategorized_amount"].tolist() == [Decimal("-5.00")]
     assert "is not known" in queue.attrs["notes"][0]
@@ -87,11 +91,11 @@ def test_given_ledger_replaces_its_direction_only(books):
         [("bank", "3.00"), ("in", "-3.00")],
     )
     for text in ("meals", "expenses:meals"):
-        queue = aa.uncategorized_queue(lines, books.ledgers, outflow_ledger_id=text)
+        queue = aa.uncategorized_queue(books_of(books.ledgers, lines), outflow_ledger_id=text)
         assert queue["category_ledger_id"].tolist() == ["in", "meals"]
     with pytest.raises(InputError, match="several ledgers match 'Software'"):
-        aa.uncategorized_queue(lines, books.ledgers, inflow_ledger_id="Software")
-    typo = aa.uncategorized_queue(lines, books.ledgers, outflow_ledger_id="maels")
+        aa.uncategorized_queue(books_of(books.ledgers, lines), inflow_ledger_id="Software")
+    typo = aa.uncategorized_queue(books_of(books.ledgers, lines), outflow_ledger_id="maels")
     assert typo["category_ledger_id"].tolist() == ["in"]
     assert any("maels is not among these ledgers (did you mean 'Meals'?)." in note for note in typo.attrs["notes"])
 
@@ -99,7 +103,9 @@ def test_given_ledger_replaces_its_direction_only(books):
 def test_given_ledger_that_was_not_discovered(books):
     """An id that is not in the chart of accounts still selects the transactions that oppose it."""
     lines = books.lines([("bank", "-2.00"), ("elsewhere", "2.00")])
-    queue = aa.uncategorized_queue(lines[lines["ledger_id"] == "bank"], books.ledgers, outflow_ledger_id="elsewhere")
+    queue = aa.uncategorized_queue(
+        books_of(books.ledgers, lines[lines["ledger_id"] == "bank"]), outflow_ledger_id="elsewhere"
+    )
     assert queue["category_ledger_id"].tolist() == ["elsewhere"]
 
 
@@ -108,17 +114,19 @@ def test_uncategorized_ledgers_are_detected_by_their_flags(books):
     kinds = {"in": ("revenue", "other_income"), "out": ("expense", "other_expenses")}
     chart = books.chart([(row[0], f"Renamed {row[0]}", *kinds.get(row[0], row[2:4]), *row[4:]) for row in books.rows])
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "3.00"), ("in", "-3.00")])
-    assert aa.uncategorized_queue(lines, chart)["category_ledger_id"].tolist() == ["in", "out"]
+    assert aa.uncategorized_queue(books_of(chart, lines))["category_ledger_id"].tolist() == ["in", "out"]
 
 
 def test_empty_queue_notes_missing_uncategorized_ledgers(books):
     """An empty queue has a note where no uncategorized ledger was found."""
     lines = books.lines([("bank", "-1.00"), ("meals", "1.00")])
-    clean = aa.uncategorized_queue(lines, books.ledgers)
+    clean = aa.uncategorized_queue(books_of(books.ledgers, lines))
     assert Queue.checked(clean).empty
     assert clean.attrs["notes"] == ()
-    assert Queue.checked(aa.uncategorized_queue(lines.head(0), books.ledgers)).empty
-    undetected = aa.uncategorized_queue(lines, books.ledgers[~books.ledgers["is_required"].fillna(value=False)])
+    assert Queue.checked(aa.uncategorized_queue(books_of(books.ledgers, lines.head(0)))).empty
+    undetected = aa.uncategorized_queue(
+        books_of(books.ledgers[~books.ledgers["is_required"].fillna(value=False)], lines)
+    )
     assert undetected.empty
     assert "cannot be recognized" in undetected.attrs["notes"][0]
 
@@ -127,24 +135,22 @@ def test_undetermined_transactions_are_noted(books):
     """A transaction without opposing ledgers, or with an unknown one, is noted."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "-2.00"), ("meals", "2.00")])
     opposing = lines["opposing_ledger_ids"].where(lines["id"] != "line-0-0", None)
-    queue = aa.uncategorized_queue(lines.assign(opposing_ledger_ids=opposing), books.ledgers)
+    queue = aa.uncategorized_queue(books_of(books.ledgers, lines.assign(opposing_ledger_ids=opposing)))
     assert queue.empty
     assert "1 transaction without opposing_ledger_ids" in queue.attrs["notes"][0]
-    unknown = aa.uncategorized_queue(lines, books.ledgers[books.ledgers["id"] != "meals"])
+    unknown = aa.uncategorized_queue(books_of(books.ledgers[books.ledgers["id"] != "meals"], lines))
     assert "meals" in unknown.attrs["notes"][0]
 
 
 def test_local_dates(books):
-    """They are those of the line entries, else of the zone of the load; without either they are not a column."""
+    """They are the days of the zone of the books, as in every result of these, whatever days the lines state."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")])
-    assert "local_date" not in aa.uncategorized_queue(lines, books.ledgers)
-    loaded = lines.copy()
-    loaded.attrs["load"] = {"time_zone": "Pacific/Auckland"}
-    (date,) = aa.uncategorized_queue(loaded, books.ledgers)["local_date"]
-    assert date == pd.Timestamp("2025-03-11")
-    for own in (pd.Timestamp("2025-03-09"), dt.date(2025, 3, 9)):
-        (date,) = aa.uncategorized_queue(loaded.assign(local_date=own), books.ledgers)["local_date"]
-        assert date == pd.Timestamp("2025-03-09")
+    with pytest.raises(InputError, match="the line entries state no time zone and have no local_date; name the zone"):
+        aa.Books(lines, books.ledgers)
+    for time_zone, day in (("UTC", "2025-03-10"), ("Pacific/Auckland", "2025-03-11")):
+        for frame in (lines, lines.assign(local_date=pd.Timestamp("2025-03-09"))):
+            (date,) = aa.uncategorized_queue(aa.Books(frame, books.ledgers, time_zone=time_zone))["local_date"]
+            assert date == pd.Timestamp(day)
 
 
 @settings.get_profile("slow")
@@ -166,7 +172,7 @@ def test_queue_agrees_with_a_naive_one(books, entries):
     """The queue of cash ledgers equals a naive one for any entries, with exact amounts, the largest first."""
     whole = [[(cash, f"{-sum(size for _, size in parts)}"), *((one, f"{size}") for one, size in parts)]
              for cash, parts in entries]  # fmt: skip
-    queue = aa.uncategorized_queue(books.lines(*whole), books.ledgers)
+    queue = aa.uncategorized_queue(books_of(books.ledgers, books.lines(*whole)))
     expected = set()
     for number, entry in enumerate(whole):
         (cash, amount), *parts = [(ledger, Decimal(text)) for ledger, text in entry]

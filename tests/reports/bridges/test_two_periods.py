@@ -1,4 +1,4 @@
-"""Bridges between two columns of a statement: steps that sum exactly, each payee of a category once."""
+"""Bridges between two periods: steps that sum exactly, each payee of a category once."""
 
 import datetime as dt
 from collections import defaultdict
@@ -19,16 +19,11 @@ BACKGROUND = [BookEntry(dt.date(2024, 12, 1), "OPENING", (("loan", -100), ("bank
 """What makes the lines reach back before the periods that are compared."""
 
 
-def statement_of(entries, kind="cash"):
-    """Return the statement of three months."""
-    make = aa.cash_flow_statement if kind == "cash" else aa.income_statement
-    return make(frame_of([*BACKGROUND, *entries]), LEDGERS, *DAYS, time_zone="UTC")
-
-
 def bridge_of(entries, kind="cash", before=FEBRUARY, after=MARCH, **options):
     """Return the bridge between two months, with all its steps unless limited."""
-    statement = statement_of(entries, kind)
-    return aa.bridge(statement.column(before), statement.column(after), **{"largest": 1000, **options})
+    books = aa.Books(frame_of([*BACKGROUND, *entries]), LEDGERS, DAYS, time_zone="UTC")
+    total = "net_cash_flow" if kind == "cash" else "net_income"
+    return aa.bridge(books, after, against=before, total=total, **{"largest": 1000, **options})
 
 
 def naive_lines(entries, kind):
@@ -79,7 +74,8 @@ def test_steps_are_the_changes_of_payees_and_sum_exactly(kind, entries):
     found = {(frozenset(step.ledger_ids), step.payee): step.units for step in bridge.steps}
     assert found == naive_changes(entries, kind)
     assert len(found) == len(bridge.steps)
-    statement = statement_of(entries, kind)
+    make = aa.cash_flow_statement if kind == "cash" else aa.income_statement
+    statement = make(aa.Books(frame_of([*BACKGROUND, *entries]), LEDGERS, DAYS, time_zone="UTC"))
     total = "net_cash_flow" if kind == "cash" else "net_income"
     sides = [statement.value(total, month) for month in (FEBRUARY, MARCH)]
     change = sides[1] - sides[0]
@@ -221,11 +217,8 @@ def test_history_with_missing_days_is_not_used(demo_company):
     ledgers = aa.discover_ledgers(demo_company.client, "2025-05-01", "2025-11-30", progress=False)
     loaded = ("2025-04-01", "2025-11-30")
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], *loaded, time_zone="Asia/Tokyo", progress=False)
-    days = [("2025-05-01", "2025-05-31"), ("2025-10-01", "2025-10-31")]
-    columns = [aa.Period(*one, demo_company.time_zone) for one in days]
-    options = {"columns": columns, "time_zone": demo_company.time_zone}
-    statement = aa.cash_flow_statement(lines, ledgers, "2025-05-01", "2025-10-31", **options)
-    bridge = aa.bridge(*(statement.column(one.key) for one in statement.columns), largest=1000)
+    books = aa.Books(lines, ledgers, time_zone=demo_company.time_zone)
+    bridge = aa.bridge(books, "2025-10", against="2025-05", largest=1000)
     first_days = {one.cause.day for one in bridge.steps if one.cause.name in {"new payee", "new customer"}}
     assert first_days == {dt.date(2025, 5, 1)}
 
@@ -255,39 +248,37 @@ def test_figures_by_key_and_label():
 
 
 def test_what_cannot_be_bridged_is_refused():
-    """Balances, calculated columns, columns of two statements and days in both columns are refused."""
-    entries = paid("02-03", "03-03")
-    lines = frame_of(entries)
-    sheet = aa.balance_sheet(lines, LEDGERS, *DAYS, time_zone="UTC", books_start="2025-01-01")
-    with pytest.raises(InputError, match="are balances; pass columns of a cash flow statement or an income statement"):
-        aa.bridge(sheet.column(FEBRUARY), sheet.column(MARCH))
-    statement = aa.cash_flow_statement(lines, LEDGERS, *DAYS, time_zone="UTC", compare=["total", "change", "prior"])
-    march = statement.column(MARCH)
-    for derived in ("total", f"{MARCH} change"):
-        with pytest.raises(InputError, match="is calculated from others"):
-            aa.bridge(statement.column(derived), march)
-    with pytest.raises(InputError, match="columns of one statement"):
-        aa.bridge(statement_of(entries).column(FEBRUARY), march)
-    with pytest.raises(InputError, match="overlap"):
-        aa.bridge(march, march)
-    for loads in ((march, lines), (lines, lines)):
-        with pytest.raises(InputError, match=r"not DataFrame; .* entry by entry, is in drift\(before\)\.by_entry"):
-            aa.bridge(*loads)
-    for largest in (0, 2.5):
-        with pytest.raises(InputError, match=f"at least 1, not {largest}"):
-            aa.bridge(statement.column(FEBRUARY), march, largest=largest)
-    with pytest.raises(InputError, match="edge_days"):
-        aa.bridge(statement.column(FEBRUARY), march, edge_days=-1)
-    with pytest.raises(InputError, match="no column is '2025-07'"):
-        statement.column("2025-07")
-    prior = aa.bridge(statement.column(f"{MARCH} prior"), march)
-    assert prior["change"].exact() == 0
+    """Days of both periods, days that were not loaded, and another total or option are refused."""
+    books = aa.Books(frame_of(paid("02-03", "03-03")), LEDGERS, DAYS, time_zone="UTC")
+    for against in (MARCH, "2025-03-31/2025-04-02", ("2025-01-01", "2025-03-01")):
+        with pytest.raises(InputError, match=r"compares different days, and .* overlap"):
+            aa.bridge(books, MARCH, against=against)
+    for options, message in {
+        (("largest", 0),): "at least 1, not 0",
+        (("largest", 2.5),): "at least 1, not 2.5",
+        (("edge_days", -1),): "edge_days must be",
+        (("total", "cash"),): "total must be one of 'net_cash_flow', 'net_income', not 'cash'",
+        (("against", "next"),): "'next'",
+    }.items():
+        with pytest.raises(InputError, match=message):
+            aa.bridge(books, MARCH, **dict(options))
+    with pytest.raises(InputError, match="books is of type Statement, not Books"):
+        aa.bridge(aa.cash_flow_statement(books))
+
+
+@pytest.mark.parametrize("against", ["prior", ("2025-02-01", "2025-02-28"), aa.Period("2025-02-01", "2025-02-28")])
+def test_the_other_period_is_given_in_any_form(against):
+    """A name, days and a period are the same bridge; without a period it is of the days of the books."""
+    lines = frame_of([*BACKGROUND, *paid("02-03", "03-03", "03-09")])
+    books = aa.Books(lines, LEDGERS, MARCH, time_zone="UTC")
+    found = aa.bridge(books, against=against)
+    assert (found.before, found.after) == ("Feb 2025", "Mar 2025")
+    assert found.to_json() == bridge_of(paid("02-03", "03-03", "03-09"), largest=8).to_json()
 
 
 def test_a_total_that_is_not_known_is_refused():
     """Where a ledger's type is unknown, net income is not known, and neither is why it changed."""
     chart = LEDGERS.assign(type=LEDGERS["type"].replace("expense", "mystery"))
     lines = frame_of([*BACKGROUND, *paid("02-03", "03-03", "03-09")])
-    statement = aa.income_statement(lines, chart, *DAYS, time_zone="UTC")
     with pytest.raises(InputError, match="Net income of Feb 2025 cannot be bridged: it is not known"):
-        aa.bridge(statement.column(FEBRUARY), statement.column(MARCH))
+        aa.bridge(aa.Books(lines, chart, time_zone="UTC"), MARCH, total="net_income")

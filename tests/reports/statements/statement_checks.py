@@ -24,12 +24,15 @@ LEDGER_ROWS = {"ledger", "own"}
 
 def statement_of(kind, naive, request, frame=None, **options):
     """Statement of the package over the same books."""
-    source = line_table(naive).to_pandas() if frame is None else frame
-    dates = {"start_date": request.start, "end_date": request.end, "columns": request.unit}
-    defaults = {"time_zone": naive.zone, "fiscal_year_start_month": request.first_month}
-    if kind != INCOME:
-        defaults["books_start"] = BOOKS_START
-    return getattr(aa, FUNCTIONS[kind])(source, ledger_frame(naive), **{**dates, **defaults, **options})
+    books = aa.Books(
+        line_table(naive).to_pandas() if frame is None else frame,
+        ledger_frame(naive),
+        (request.start, request.end),
+        time_zone=naive.zone,
+        opening=None if kind == INCOME else BOOKS_START,
+        fiscal_year_start_month=request.first_month,
+    )
+    return getattr(aa, FUNCTIONS[kind])(books, columns=request.unit, **options)
 
 
 def days_of(request):

@@ -51,8 +51,9 @@ class Case(NamedTuple):
         """Statement of the package by month, of the same lines."""
         months = self.months()
         frames = line_table(self.naive).to_pandas(), ledger_frame(self.naive)
-        days = {"time_zone": self.naive.zone} | ({} if kind == INCOME else {"books_start": months[0].first})
-        return getattr(aa, FUNCTIONS[kind])(*frames, months[0].first, months[-1].last, **days, **options)
+        days, opening = (months[0].first, months[-1].last), None if kind == INCOME else months[0].first
+        books = aa.Books(*frames, days, time_zone=self.naive.zone, opening=opening)
+        return getattr(aa, FUNCTIONS[kind])(books, **options)
 
     def report(self, name, *options):
         """Report of hledger by month."""

@@ -21,7 +21,7 @@ def books(sales, rent):
 
 def statement_of(lines, **options):
     """Return the income statement of the month."""
-    return aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", **options)
+    return aa.income_statement(aa.Books(lines, LEDGERS, time_zone="UTC"), DAYS, **options)
 
 
 @given(UNITS, UNITS)
@@ -45,14 +45,16 @@ def test_a_percentage_needs_a_positive_base(sales, rent):
 def test_charts_have_no_point_where_a_margin_is_not_known():
     """A month of refunds has no margin in the picture."""
     lines = frame_of([*paid("01-05", cents=-5_000, ledger="sales"), *paid("02-05", cents=5_000, ledger="sales")])
-    income = aa.income_statement(lines, LEDGERS, "2025-01-01", "2025-02-28", time_zone="UTC")
+    income = aa.income_statement(aa.Books(lines, LEDGERS, time_zone="UTC"), ("2025-01-01", "2025-02-28"))
     assert [list(one.y) for one in aa.charts.margins(income).data] == [[None, 100], [None, 100]]
 
 
 def test_changes_in_percent_stay():
     """From a negative amount they have the sign of the change."""
     lines = frame_of([*paid("01-09", cents=-10_000), *paid("02-09", cents=-5_000)])
-    statement = aa.income_statement(lines, LEDGERS, "2025-02-01", "2025-02-28", time_zone="UTC", compare="change_pct")
+    statement = aa.income_statement(
+        aa.Books(lines, LEDGERS, time_zone="UTC"), ("2025-02-01", "2025-02-28"), compare="change_pct"
+    )
     assert statement["net_income", "2025-02 change_pct"].exact() == Decimal("50.0")
 
 
@@ -100,6 +102,8 @@ def test_costs_of_other_days_need_no_tag():
     """A margin is of its column's days: an untagged cost of another month does not matter."""
     rent = frame_of(paid("02-09", cents=-20_000)).assign(tag_ids="", tag_names="", tag_group_ids="")
     lines = pd.concat([channels("web", "web"), rent], ignore_index=True)
-    statement = aa.income_statement(lines, LEDGERS, "2025-01-01", "2025-02-28", time_zone="UTC", tag_ids="web")
+    statement = aa.income_statement(
+        aa.Books(lines, LEDGERS, time_zone="UTC"), ("2025-01-01", "2025-02-28"), tag_ids="web"
+    )
     assert statement["net_margin", "2025-01"].exact() == Decimal("60.0")
     assert statement["net_margin", "2025-02"].text == "not known"

@@ -38,8 +38,7 @@ def small(*pairs, ledgers=LEDGERS):
 def of_january(function, naive):
     """Statement of January 2025."""
     frames = line_table(naive).to_pandas(), ledger_frame(naive)
-    options = {} if function is aa.income_statement else {"books_start": "2025-01-01"}
-    return function(*frames, "2025-01-01", "2025-01-31", time_zone="UTC", **options)
+    return function(aa.Books(*frames, "2025-01", time_zone="UTC", opening="2025-01-01"))
 
 
 def test_rows_are_found_by_id_path_or_unique_name():
@@ -139,11 +138,11 @@ def test_given_periods_are_columns_and_prior_is_the_same_dates():
         lines.append(NaiveLine(f"le{number}b", "bank", f"je{number}", at(day), -(10**number)))
     naive = NaiveBooks(LEDGERS, lines, "UTC")
     frames = line_table(naive).to_pandas(), ledger_frame(naive)
-    month = aa.income_statement(*frames, "2025-03-01", "2025-03-11", compare=["prior"], time_zone="UTC")
+    month = aa.income_statement(aa.Books(*frames, time_zone="UTC"), ("2025-03-01", "2025-03-11"), compare=["prior"])
     assert [month.value("rent1", column.key) for column in month.columns] == [Decimal(100), Decimal("0.10")]
-    options = {"compare": ["prior"], "time_zone": "UTC", "books_start": "2024-01-01"}
-    sheet = aa.balance_sheet(*frames, "2025-02-01", "2025-02-28", **options)
+    books = aa.Books(*frames, time_zone="UTC", opening="2024-01-01")
+    sheet = aa.balance_sheet(books, "2025-02", compare=["prior"])
     assert [sheet.value("bank", column.key) for column in sheet.columns] == [Decimal("-11.11"), Decimal("-0.01")]
     given = [aa.Period("2025-01-31", "2025-02-11"), aa.Period("2025-02-12", "2025-02-12")]
-    two = aa.income_statement(*frames, columns=given, compare=["total"], time_zone="UTC")
+    two = aa.income_statement(aa.Books(*frames, time_zone="UTC"), columns=given, compare=["total"])
     assert [two.value("rent1", column.key) for column in two.columns] == [Decimal("0.11"), Decimal(1), Decimal("1.11")]

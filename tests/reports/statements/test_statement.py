@@ -19,7 +19,7 @@ from accounting_analytics.reports.statements.columns import StatementColumn
 
 def test_a_figure_is_a_key_to_its_entries(lines, ledgers):
     """A figure is found by name, path, id and its own key, and its entries sum to it, also after it was pickled."""
-    statement = aa.income_statement(lines, ledgers, "2026-01-01", "2026-05-31")
+    statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-01-01", "2026-05-31"))
     figure = statement["Rent", "2026-03"]
     for kept in (figure, pickle.loads(pickle.dumps(figure))):  # noqa: S301 (our own)
         assert kept.exact() == Decimal("7900.00")
@@ -32,7 +32,9 @@ def test_a_figure_is_a_key_to_its_entries(lines, ledgers):
 
 def test_derived_figures_have_terms(lines, ledgers):
     """A figure made of others names them; a total of sums has their entries too, and a percentage has none."""
-    statement = aa.income_statement(lines, ledgers, "2026-03-01", "2026-03-31", compare=["prior", "change_pct"])
+    statement = aa.income_statement(
+        aa.Books(lines, ledgers), ("2026-03-01", "2026-03-31"), compare=["prior", "change_pct"]
+    )
     net = statement["Net income", "2026-03"]
     assert [term.label for term in net.terms] == [
         "Operating income, Mar 2026",
@@ -52,15 +54,15 @@ def test_derived_figures_have_terms(lines, ledgers):
 
 def test_favourable_changes_have_letters_but_those_of_balances(lines, ledgers):
     """A letter says whether a change of income or cash is favourable; whether more of an asset is, depends."""
-    days = {"start_date": "2026-03-01", "end_date": "2026-03-31", "compare": ["prior", "change", "change_pct"]}
+    books = aa.Books(lines, ledgers, "2026-03")
     for make, has_letters in ((aa.income_statement, True), (aa.cash_flow_statement, True), (aa.balance_sheet, False)):
-        page = make(lines, ledgers, **days)._repr_html_()
+        page = make(books, compare=["prior", "change", "change_pct"])._repr_html_()
         assert ("F favourable, U unfavourable" in page, 'title="favourable"' in page) == (has_letters, has_letters)
 
 
 def test_rows_are_never_guessed(lines, ledgers):
     """A misspelt row is refused with a suggestion, an absent column with those that there are, an id without a row."""
-    statement = aa.income_statement(lines, ledgers, "2026-03-01", "2026-04-30")
+    statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-03-01", "2026-04-30"))
     with pytest.raises(InputError, match="did you mean 'Rent'"):
         statement["Rnt", "2026-03"]
     with pytest.raises(InputError, match="'2026-03', '2026-04'"):
@@ -77,7 +79,7 @@ def test_rows_are_never_guessed(lines, ledgers):
 def test_supplied_balances_are_terms(lines, ledgers, report):
     """A balance that is rolled forward is made of the supplied one and the movement since."""
     statement = aa.cash_flow_statement(
-        lines, ledgers, "2026-05-01", "2026-05-31", starting_balances=report.starting_balances
+        aa.Books(lines, ledgers, opening=("2026-05-01", report.starting_balances)), ("2026-05-01", "2026-05-31")
     )
     end = statement["Cash at the end"]
     assert end.exact() == report.exact().ending_cash_balance
@@ -88,7 +90,7 @@ def test_supplied_balances_are_terms(lines, ledgers, report):
 def test_terms_in_a_page_give_the_figure(lines, ledgers):
     """Calculated with their signs from top to bottom, the terms that a page shows of a figure are the figure."""
     compare = ["prior", "change", "change_pct", "share", "average"]
-    statement = aa.income_statement(lines, ledgers, "2026-04-01", "2026-05-31", compare=compare)
+    statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-04-01", "2026-05-31"), compare=compare)
     checked = set()
     page = re.search(r'<script type="application/json">(.*?)</script>', statement._repr_html_())[1]
     for key, terms in json.loads(page)["terms"].items():
@@ -109,24 +111,26 @@ def test_terms_in_a_page_give_the_figure(lines, ledgers):
 
 
 def test_the_register_runs_to_the_balance(lines, ledgers, report):
-    """The running total of a register ends at the balance of its ledger, also in a month, which may be text."""
-    register = aa.register(lines, "Operating Account", ledgers=ledgers)
+    """The running total of a register ends at the balance of its ledger, also in a month, a text or a pair of days."""
+    days = ("2026-05-01", "2026-05-31")
+    register = aa.register(aa.Books(lines, ledgers), "Operating Account")
     balances = report.ending_balances.set_index("ledger_id")["cash_balance"]
     assert register["running_total"].iloc[-1] == balances["led_operating"]
     assert register["opposing_ledgers"].str.len().gt(0).all()
-    may, as_text = (
-        aa.register(lines, "Operating Account", ledgers=ledgers, period=period)
-        for period in (aa.Period("2026-05-01", "2026-05-31", time_zone="America/New_York"), "2026-05")
+    may, as_text, as_days = (
+        aa.register(aa.Books(lines, ledgers), "Operating Account", period)
+        for period in (aa.Period(*days, time_zone="America/New_York"), "2026-05", days)
     )
     assert may["running_total"].iloc[-1] == balances["led_operating"]
     assert may["local_date"].between("2026-05-01", "2026-05-31").all()
     assert 0 < len(may) < len(register)
     pd.testing.assert_frame_equal(may, as_text)
-    with pytest.raises(InputError, match="period is of type tuple"):
-        aa.register(lines, "Rent", ledgers=ledgers, period=("2026-05-01", "2026-05-31"))
+    pd.testing.assert_frame_equal(may, as_days)
+    with pytest.raises(InputError, match="period: 5 is not a period; pass '2026-01', a first and a last day"):
+        aa.register(aa.Books(lines, ledgers), "Rent", 5)
     own = lines[lines["ledger_id"] == "led_operating"].copy()
     own.attrs.clear()  # a load of this ledger alone
-    alone = aa.register(own, "led_operating", ledgers=ledgers)
+    alone = aa.register(aa.Books(own, ledgers), "led_operating")
     names = [register["opposing_ledgers"].str.split(", ").map(set), alone["opposing_ledgers"].str.split(", ").map(set)]
     assert all(stated <= loaded for loaded, stated in zip(*names, strict=True))  # those on the other side
     assert names[1].map(len).min() > 0
@@ -153,7 +157,7 @@ def test_cash_has_a_total_but_no_average(lines, ledgers):
     """In the column of totals cash starts with the first column and ends with the last; it has no average or share."""
     compare = ["total", "average", "share"]
     columns = ["2026-03", "2026-04"]
-    statement = aa.cash_flow_statement(lines, ledgers, columns=columns, compare=compare, books_start="2025-01-01")
+    statement = aa.cash_flow_statement(aa.Books(lines, ledgers, opening="2025-01-01"), columns=columns, compare=compare)
     for row, column in (("starting_cash_balance", "2026-03"), ("ending_cash_balance", "2026-04")):
         assert statement[row, "total"].exact() == statement[row, column].exact()
     start, net, end = (
@@ -163,27 +167,29 @@ def test_cash_has_a_total_but_no_average(lines, ledgers):
     assert [statement.text("ending_cash_balance", column) for column in ("average", "2026-03 share")] == ["", ""]
     assert statement["ending_cash_balance", "average"].amount is None
     apart = aa.cash_flow_statement(
-        lines, ledgers, columns=["2026-01", "2026-04"], compare="total", books_start="2025-01-01"
+        aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2026-01", "2026-04"], compare="total"
     )
     assert not apart.text("ending_cash_balance", "total")
 
 
 def test_supplied_balances_of_all_ledgers(lines, ledgers):
     """A trial balance rolled forward from supplied balances is that summed from history; totals and changes follow."""
-    whole = aa.trial_balance(lines, ledgers, "2025-12-01", "2025-12-31", books_start="2025-01-01")
+    whole = aa.trial_balance(aa.Books(lines, ledgers, opening="2025-01-01"), ("2025-12-01", "2025-12-31"))
     supplied = {
         row.key: (whole.value(row.key, "2025-12 debit") or Decimal(0)) - (whole.value(row.key, "2025-12 credit") or 0)
         for row in whole.rows
         if row.kind == "ledger"
     }
-    expected = aa.trial_balance(lines, ledgers, "2026-03-01", "2026-03-31", books_start="2025-01-01")
+    expected = aa.trial_balance(aa.Books(lines, ledgers, opening="2025-01-01"), ("2026-03-01", "2026-03-31"))
     rolled = aa.trial_balance(
-        lines, ledgers, "2026-01-01", "2026-03-31", columns=["2026-03"], starting_balances=supplied
+        aa.Books(lines, ledgers, opening=("2026-01-01", supplied)), ("2026-01-01", "2026-03-31"), columns=["2026-03"]
     )
     for row in expected.rows:
         for column in expected.columns:
             assert rolled.value(row.key, column.key) == expected.value(row.key, column.key)
-    sheet = aa.balance_sheet(lines, ledgers, "2026-01-01", "2026-03-31", starting_balances=supplied, compare=["change"])
+    sheet = aa.balance_sheet(
+        aa.Books(lines, ledgers, opening=("2026-01-01", supplied)), ("2026-01-01", "2026-03-31"), compare=["change"]
+    )
     total = sheet["Total assets", "2026-03"]
     assert sum(term.exact() for term in total.terms) == total.exact()
     change = sheet["Operating Account", "2026-03 change"]
@@ -193,25 +199,27 @@ def test_supplied_balances_of_all_ledgers(lines, ledgers):
 def test_periods_are_named_as_they_were_asked_for(lines, ledgers):
     """Quarters and their prior quarters have names, also of fiscal years; the text of a list is its key."""
     days = ("2026-01-01", "2026-03-31")
-    calendar = aa.income_statement(lines, ledgers, *days, columns="quarter", compare=["prior", "change"])
+    calendar = aa.income_statement(aa.Books(lines, ledgers), days, columns="quarter", compare=["prior", "change"])
     assert [one.label for one in calendar.columns] == ["Q1 2026", "Q4 2025", "Change from Q4 2025"]
-    fiscal = aa.income_statement(lines, ledgers, *days, columns="quarter", compare="prior", fiscal_year_start_month=4)
+    fiscal = aa.income_statement(
+        aa.Books(lines, ledgers, fiscal_year_start_month=4), days, columns="quarter", compare="prior"
+    )
     assert [one.label for one in fiscal.columns] == ["Q4 2025/26", "Q3 2025/26"]
-    listed = aa.income_statement(lines, ledgers, columns=["2026-Q1", ("2026-04-01", "2026-04-15")])
+    listed = aa.income_statement(aa.Books(lines, ledgers), columns=["2026-Q1", ("2026-04-01", "2026-04-15")])
     assert [one.key for one in listed.columns] == ["2026-Q1", "2026-04-01/2026-04-15"]
     assert [one.label for one in listed.columns] == ["Q1 2026", "1 to 15 Apr 2026"]
 
 
 def test_sections_name_what_exists(lines, ledgers):
     """Sections may name ledgers, a parent with its descendants; a misspelt one and cash are refused."""
-    options = {"columns": ["2026-05"], "books_start": "2025-01-01"}
-    statement = aa.cash_flow_statement(lines, ledgers, sections={"Rent": "premises", "loan": "financing"}, **options)
+    books, columns = aa.Books(lines, ledgers), ["2026-05"]
+    statement = aa.cash_flow_statement(books, sections={"Rent": "premises", "loan": "financing"}, columns=columns)
     assert statement["premises"].exact() == statement["Rent"].exact() != 0
     with pytest.raises(InputError, match=r"sections: .*did you mean 'Rent'"):
-        aa.cash_flow_statement(lines, ledgers, sections={"Rnt": "premises"}, **options)
+        aa.cash_flow_statement(books, sections={"Rnt": "premises"}, columns=columns)
     with pytest.raises(InputError, match="'Operating Account' is a cash or uncategorized ledger"):
-        aa.cash_flow_statement(lines, ledgers, sections={"Operating Account": "x"})
-    statement = aa.cash_flow_statement(lines, ledgers, sections={"Premises": "premises"}, **options)
+        aa.cash_flow_statement(books, sections={"Operating Account": "x"})
+    statement = aa.cash_flow_statement(books, sections={"Premises": "premises"}, columns=columns)
     assert statement["Rent"].exact() + statement["Utilities"].exact() == statement["premises"].exact()
 
 
@@ -221,8 +229,8 @@ def test_books_that_begin_within_a_fiscal_year(demo_company):
     ledgers = aa.discover_ledgers(demo_company.client, *days)
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], *days)
     del ledgers.attrs["discovery"]  # it states that the books begin in January
-    sheet = aa.balance_sheet(lines, ledgers, "2025-05-01", "2025-05-31", books_start="2025-03-15")
-    income = aa.income_statement(lines, ledgers, columns=[days])
+    sheet = aa.balance_sheet(aa.Books(lines, ledgers, opening="2025-03-15"), ("2025-05-01", "2025-05-31"))
+    income = aa.income_statement(aa.Books(lines, ledgers), columns=[days])
     assert sheet.value("earnings_of_earlier_periods", "2025-05") == 0
     (column,) = income.columns
     assert sheet.value("earnings_of_the_period", "2025-05") == income.value("net_income", column.key) != 0
@@ -231,7 +239,7 @@ def test_books_that_begin_within_a_fiscal_year(demo_company):
 def test_a_change_of_balances_has_the_lines_between(lines, ledgers):
     """The entries of a change of balances are those after the earlier day, each once."""
     statement = aa.balance_sheet(
-        lines, ledgers, columns=["2026-05"], compare=["prior", "change"], books_start="2025-01-01"
+        aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2026-05"], compare=["prior", "change"]
     )
     change = statement["Operating Account", "2026-05 change"]
     assert change.entries["id"].is_unique
@@ -243,7 +251,7 @@ def test_a_change_of_balances_has_the_lines_between(lines, ledgers):
 
 def test_a_zero_of_some_lines_unfolds(lines, ledgers):
     """A figure whose lines cancel is zero, and can be pressed; one without lines cannot."""
-    statement = aa.balance_sheet(lines, ledgers, columns=["2025-03", "2025-04"], books_start="2025-01-01")
+    statement = aa.balance_sheet(aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2025-03", "2025-04"])
     page = statement._repr_html_()
     zeros = [
         figure
@@ -259,13 +267,13 @@ def test_a_zero_of_some_lines_unfolds(lines, ledgers):
 
 def test_the_entries_of_a_total_are_read_once(lines, ledgers):
     """Months that follow each other are read as one range of days; those that do not stay apart."""
-    statement = aa.income_statement(lines, ledgers, "2025-01-01", "2026-05-31", compare="total")
+    statement = aa.income_statement(aa.Books(lines, ledgers), ("2025-01-01", "2026-05-31"), compare="total")
     rent = statement["Rent", "total"].entries
     assert (
         rent["id"].tolist()
         == [one for month in statement.row("Rent").values() for one in month.entries["id"]][: len(rent)]
     )
-    apart = aa.income_statement(lines, ledgers, columns=["2025-01", "2025-03", "2025-04"], compare="total")
+    apart = aa.income_statement(aa.Books(lines, ledgers), columns=["2025-01", "2025-03", "2025-04"], compare="total")
     assert set(apart["Rent", "total"].entries["local_date"].dt.month) == {1, 3, 4}
 
 
@@ -277,9 +285,9 @@ def test_columns_may_be_given_with_their_changes(lines, ledgers):
         StatementColumn("change", "Change", "change", "this", ((1, may), (-1, april))),
         StatementColumn("year", "Change of the year", "change", "this", ((1, may), (-1, year_before))),
     ]
-    income = aa.income_statement(lines, ledgers, columns=columns, time_zone="UTC")
+    income = aa.income_statement(aa.Books(lines, ledgers, time_zone="UTC"), columns=columns)
     assert [column.label for column in income.columns] == ["May", "Change", "Change of the year"]
-    months = aa.income_statement(lines, ledgers, columns=[may, april, year_before], time_zone="UTC")
+    months = aa.income_statement(aa.Books(lines, ledgers, time_zone="UTC"), columns=[may, april, year_before])
     amounts = {key: months["Wages", key].exact() for key in ("2026-05", "2026-04", "2025-05")}
     assert income["Wages", "change"].exact() == amounts["2026-05"] - amounts["2026-04"]
     assert income["Wages", "year"].exact() == amounts["2026-05"] - amounts["2025-05"]
@@ -294,12 +302,14 @@ def test_columns_may_be_given_with_their_changes(lines, ledgers):
 def test_any_number_of_columns(lines, ledgers):
     """A column for each of 200 days sums to the column of all of them, and days apart unfold in the page."""
     apart = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=100, freq="2D")]
-    page = aa.income_statement(lines, ledgers, columns=apart, time_zone="UTC")._repr_html_()
+    page = aa.income_statement(aa.Books(lines, ledgers, time_zone="UTC"), columns=apart)._repr_html_()
     assert json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])["figures"]
     days = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=200)]
-    statement = aa.income_statement(lines, ledgers, columns=days, time_zone="UTC", compare="total")
+    statement = aa.income_statement(aa.Books(lines, ledgers, time_zone="UTC"), columns=days, compare="total")
     assert len(statement.columns) == 201
-    whole = aa.income_statement(lines, ledgers, columns=[(days[0].start_date, days[-1].end_date)], time_zone="UTC")
+    whole = aa.income_statement(
+        aa.Books(lines, ledgers, time_zone="UTC"), columns=[(days[0].start_date, days[-1].end_date)]
+    )
     for row in ("net_income", "led_rent"):
         assert statement[row, "total"].exact() == whole[row].exact()
         with localcontext(prec=40):
@@ -320,8 +330,8 @@ def test_sums_of_more_digits_than_a_float_keeps(lines, ledgers, engine):
         "polars": lambda: pl.from_pandas(large).lazy(),
         "duckdb": lambda: duckdb.from_arrow(pa.Table.from_pandas(large, preserve_index=False)),
     }[engine]()
-    dates = {"start_date": "2026-04-01", "end_date": "2026-05-31", "time_zone": "America/New_York"}
-    statement = aa.income_statement(frame, ledgers, **dates, compare="total")
+    books = aa.Books(frame, ledgers, time_zone="America/New_York")
+    statement = aa.income_statement(books, "2026-04/2026-05", compare="total")
     expected = Decimal("19999999999999.98")
     assert statement["Rent", "total"].exact() == expected
     assert statement["Net income", "total"].entries["figure_amount"].to_list() == [-9_999_999_999_999.99] * 2
@@ -336,7 +346,7 @@ def test_sums_of_more_digits_than_a_float_keeps(lines, ledgers, engine):
 
 def test_a_part_of_a_tree_says_so(lines, ledgers):
     """A ledger whose descendants are in other sections too names its section; its name still finds it."""
-    sheet = aa.balance_sheet(lines, ledgers, columns=["2026-01"], books_start="2025-01-01")
+    sheet = aa.balance_sheet(aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2026-01"])
     assert sheet["Liabilities"].label.startswith("Liabilities (current liabilities), ")
     assert sheet["Liabilities"].exact() + sheet["Equipment Loan"].exact() == sheet["Total liabilities"].exact()
     assert sheet["Payables"].label.startswith("Payables, ")
@@ -344,12 +354,12 @@ def test_a_part_of_a_tree_says_so(lines, ledgers):
 
 def test_days_that_nothing_states_or_is_in_are_noted(lines, ledgers):
     """A frame that does not state its load has days that were not checked; days without lines say so first."""
-    notes = " ".join(aa.income_statement(lines, ledgers, columns=["2026-01"]).notes)
+    notes = " ".join(aa.income_statement(aa.Books(lines, ledgers), columns=["2026-01"]).notes)
     assert "not checked" not in notes
     assert "no line entries" not in notes
     plain = lines.copy()
     plain.attrs = {}
-    statement = aa.income_statement(plain, ledgers, columns=["2026-01"], time_zone="America/New_York")
+    statement = aa.income_statement(aa.Books(plain, ledgers, time_zone="America/New_York"), columns=["2026-01"])
     assert any("not checked; its lines are of 2025-01-01 to 2026-05-31" in note for note in statement.notes)
 
 
@@ -357,19 +367,21 @@ def test_days_without_entries_are_noted(lines, ledgers):
     """A statement of days that no line is in says so first: the year may be wrong, or months are still to come."""
     nothing = lines.iloc[:0].copy()
     nothing.attrs = lines.attrs | {"load": lines.attrs["load"] | {"lines": 0, "sums": {}, "end_date": "2026-12-31"}}
-    statement = aa.income_statement(nothing, ledgers, columns=["2026-05"])
+    statement = aa.income_statement(aa.Books(nothing, ledgers), columns=["2026-05"])
     assert statement.notes[0] == "There are no line entries in these days."
     until_december = lines.copy()
     until_december.attrs = lines.attrs | {"load": lines.attrs["load"] | {"end_date": "2026-12-31"}}
-    to_come = aa.income_statement(until_december, ledgers, columns=["2026-07", "2026-04", "2026-06", "2026-05"])
+    to_come = aa.income_statement(
+        aa.Books(until_december, ledgers), columns=["2026-07", "2026-04", "2026-06", "2026-05"]
+    )
     assert to_come.notes[0] == "There are no line entries in the columns from Jun 2026 on."
-    flows = aa.cash_flow_statement(until_december, ledgers, columns=["2026-04", "2026-06"])
+    flows = aa.cash_flow_statement(aa.Books(until_december, ledgers), columns=["2026-04", "2026-06"])
     assert flows.notes[0] == "There are no entries that touch cash in the columns from Jun 2026 on."
 
 
 def test_entries_have_the_days_of_the_statement(lines, ledgers):
     """The local date of an entry is that of the statement's zone, not that of the load."""
-    statement = aa.income_statement(lines, ledgers, columns=["2026-02"], time_zone="Asia/Tokyo")
+    statement = aa.income_statement(aa.Books(lines, ledgers, time_zone="Asia/Tokyo"), columns=["2026-02"])
     for row in statement.rows:
         if row.kind == "ledger":
             assert statement[row.key].entries["local_date"].between("2026-02-01", "2026-02-28").all()
@@ -378,7 +390,7 @@ def test_entries_have_the_days_of_the_statement(lines, ledgers):
 def test_total_inflows_are_of_one_period(lines, ledgers):
     """The whole of the shares is that of a column; its change and its total are not amounts of their own."""
     statement = aa.cash_flow_statement(
-        lines, ledgers, columns=["2026-04", "2026-05"], compare=["prior", "change", "share", "total"]
+        aa.Books(lines, ledgers), columns=["2026-04", "2026-05"], compare=["prior", "change", "share", "total"]
     )
     assert sum(term.exact() for term in statement["total_inflows", "2026-05"].terms) == (
         statement["total_inflows", "2026-05"].exact()
@@ -389,7 +401,7 @@ def test_total_inflows_are_of_one_period(lines, ledgers):
 
 
 def test_a_register_of_lines_of_cash_flow_alone_is_refused(lines, ledgers):
-    """Only a cash ledger has all its lines among those of entries that touch cash; with tags none has."""
+    """Only a cash ledger has all its lines among those of entries that touch cash; with tags they are no books."""
     cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
     entries = lines.loc[lines["ledger_id"].isin(cash), "journal_entry_id"]
     loaded = lines[lines["journal_entry_id"].isin(entries)]
@@ -402,17 +414,19 @@ def test_a_register_of_lines_of_cash_flow_alone_is_refused(lines, ledgers):
         return frame
 
     on_cash = filtered(is_cashflow=True)
-    assert len(aa.register(on_cash, "led_operating", ledgers=ledgers)) == (lines["ledger_id"] == "led_operating").sum()
+    assert (
+        len(aa.register(aa.Books(on_cash, ledgers), "led_operating")) == (lines["ledger_id"] == "led_operating").sum()
+    )
     with pytest.raises(IncompleteLoadError, match="only lines of entries that touch cash"):
-        aa.register(on_cash, "led_inventory", ledgers=ledgers)
-    with pytest.raises(IncompleteLoadError, match="only lines of entries that touch cash"):
-        aa.register(filtered(is_cashflow=True, tag_ids=["tag"]), "led_operating", ledgers=ledgers)
+        aa.register(aa.Books(on_cash, ledgers), "led_inventory")
+    with pytest.raises(InputError, match=r"only lines with tag_ids=\['tag'\] were loaded, which are not the books"):
+        aa.Books(filtered(is_cashflow=True, tag_ids=["tag"]), ledgers)
 
 
 def test_a_running_total_that_lacks_lines_says_so(demo_company, demo_books):
     """A register in a zone whose first day began before that of the load notes which lines its running total lacks."""
     days = ("2025-02-01", "2025-04-30")
     lines = aa.load_line_entries(demo_company.client, ["led_operating"], *days, progress=False)
-    march = aa.Period("2025-03-01", "2025-03-31", "Asia/Tokyo")
-    found = aa.register(lines, "led_operating", ledgers=demo_books.ledgers, period=march)
+    books = aa.Books(lines, demo_books.ledgers, time_zone="Asia/Tokyo")
+    found = aa.register(books, "led_operating", "2025-03")
     assert found.attrs["notes"][0].startswith("The running total lacks lines before 2025-03-01: the load covers")

@@ -272,9 +272,8 @@ def statement(kind, demo_books):
     """Return a statement of the demo books by month, with its comparisons."""
     compare = ["prior", "change", "change_pct", "share", *(["total", "average"] if kind in {INCOME, CASH} else [])]
     options = {} if kind == TRIAL else {"compare": compare}
-    if kind != INCOME:
-        options["books_start"] = demo_books.days[0]
-    return getattr(aa, FUNCTIONS[kind])(demo_books.lines, demo_books.ledgers, **options)
+    books = aa.Books(demo_books.lines, demo_books.ledgers, opening=demo_books.days[0])
+    return getattr(aa, FUNCTIONS[kind])(books, **options)
 
 
 def months(demo_books):

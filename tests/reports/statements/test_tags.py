@@ -62,20 +62,20 @@ MAKERS = {"cash": aa.cash_flow_statement, "income": aa.income_statement}
 
 @pytest.mark.parametrize("kind", list(MAKERS))
 @hypothesis.settings.get_profile("slow")
-@hypothesis.given(books=tagged_books())
-def test_columns_of_tags_sum_to_the_statement(kind, books):
+@hypothesis.given(drawn=tagged_books())
+def test_columns_of_tags_sum_to_the_statement(kind, drawn):
     """A line is in the column of its tag of the group, of several, or of none; the columns sum to the statement."""
-    entries, lines, tags = books
+    entries, lines, tags = drawn
     shop = [{tag for tag in one if GROUPS[tag] == "shop"} for one in tags]
-    options = {"time_zone": "UTC", "columns": "tag", "tag_group": "shop"}
     touching = {entry.entry_id for entry in entries if any(ledger in {"bank", "card"} for ledger, _ in entry.units)}
     ledgers = {"rent", "wages", "sales"} if kind == "income" else set(CATEGORIES)
     is_counted = lines["ledger_id"].isin(ledgers) & (lines["datetime"] >= "2025-02-01")
     if kind == "cash":
         is_counted &= lines["journal_entry_id"].isin(touching)
     hypothesis.assume(any(one for one, counts in zip(shop, is_counted, strict=True) if counts))
-    statement = MAKERS[kind](lines, LEDGERS, *DAYS, **options)
-    whole = MAKERS[kind](lines, LEDGERS, *DAYS, time_zone="UTC", columns=[DAYS])
+    books = aa.Books(lines, LEDGERS, DAYS, time_zone="UTC")
+    statement = MAKERS[kind](books, columns="tag", tag_group="shop")
+    whole = MAKERS[kind](books, columns=[DAYS])
     total, (all_lines,) = statement.columns[-1], whole.columns
     assert own_units(statement, "total") == own_units(whole, all_lines.key)
     for column in statement.columns[:-1]:
@@ -97,17 +97,17 @@ def test_columns_of_tags_sum_to_the_statement(kind, books):
 
 @pytest.mark.parametrize("kind", list(MAKERS))
 @hypothesis.settings.get_profile("slow")
-@hypothesis.given(books=tagged_books(), asked=st.lists(st.sampled_from(sorted(GROUPS)), min_size=1, unique=True))
-def test_lines_with_all_tags_are_counted(kind, books, asked):
+@hypothesis.given(drawn=tagged_books(), asked=st.lists(st.sampled_from(sorted(GROUPS)), min_size=1, unique=True))
+def test_lines_with_all_tags_are_counted(kind, drawn, asked):
     """Only lines that have all the tags are counted, those of the period before too; no balances of cash are shown."""
-    entries, lines, tags = books
+    entries, lines, tags = drawn
     hypothesis.assume({tag for one in tags for tag in one} >= set(asked))
-    options = {"time_zone": "UTC", "tag_ids": asked}
-    statement = MAKERS[kind](lines, LEDGERS, *DAYS, columns=[DAYS], **options)
+    books = aa.Books(lines, LEDGERS, time_zone="UTC")
+    statement = MAKERS[kind](books, DAYS, columns=[DAYS], tag_ids=asked)
     (column,) = statement.columns
     assert own_units(statement, column.key) == naive_units(entries, tags, kind, lambda one: set(asked) <= set(one))
-    march = MAKERS[kind](lines, LEDGERS, "2025-03-01", DAYS[1], compare="prior", **options)
-    february = MAKERS[kind](lines, LEDGERS, DAYS[0], "2025-02-28", **options)
+    march = MAKERS[kind](books, "2025-03", compare="prior", tag_ids=asked)
+    february = MAKERS[kind](books, "2025-02", tag_ids=asked)
     assert own_units(march, "2025-03 prior") == own_units(february, "2025-02")
     assert "ending_cash_balance" not in statement.figures.layout.by_key
     assert any("Only lines with all these tags are counted" in note for note in statement.notes)
@@ -116,39 +116,36 @@ def test_lines_with_all_tags_are_counted(kind, books, asked):
 def test_a_tag_is_found_by_name():
     """A tag is asked for by its id or its name; one that no line has is refused with those that there are."""
     lines = tagged(frame_of(paid("02-03", "03-03")), [["a"], [], ["b"], []])
-    statement = aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", columns=[DAYS], tag_ids="Tag a")
+    statement = aa.income_statement(aa.Books(lines, LEDGERS, time_zone="UTC"), DAYS, columns=[DAYS], tag_ids="Tag a")
     assert statement["Rent", statement.columns[0].key].amount == 3200
     assert any("Only lines with all these tags are counted: Tag a." in note for note in statement.notes)
     with pytest.raises(
         aa.errors.InputError, match=r"'c' is not a tag of the loaded lines; there are Tag a \(a\), Tag b"
     ):
-        aa.income_statement(lines, LEDGERS, *DAYS, time_zone="UTC", tag_ids="c")
+        aa.income_statement(aa.Books(lines, LEDGERS, time_zone="UTC"), DAYS, tag_ids="c")
     names = "|".join(f"t{number:02}" for number in range(12))
     many = lines.assign(tag_ids=names, tag_names=names, tag_group_ids="|".join("g" * 12))
     with pytest.raises(aa.errors.InputError, match=r"there are t00 \(t00\), .*, t09 \(t09\) and 2 more$"):
-        aa.income_statement(many, LEDGERS, *DAYS, time_zone="UTC", tag_ids="c")
+        aa.income_statement(aa.Books(many, LEDGERS, time_zone="UTC"), DAYS, tag_ids="c")
 
 
 def test_what_cannot_be_split_by_tags_is_refused():
     """Balances, reports, comparisons, tags of several groups, and lines whose tags are not known."""
     lines = tagged(frame_of(paid("02-03", "03-03")), [["a", "x"], [], ["b"], []])
-    days = {"time_zone": "UTC"}
+    books = aa.Books(lines, LEDGERS, time_zone="UTC")
     with pytest.raises(aa.errors.InputError, match="balances are not split by tags"):
-        aa.balance_sheet(lines, LEDGERS, *DAYS, columns="tag", **days)
+        aa.balance_sheet(books, DAYS, columns="tag")
     with pytest.raises(aa.errors.InputError, match=r"2 groups; pass the id of one .* shop \(tags Tag a, Tag b\), year"):
-        aa.income_statement(lines, LEDGERS, *DAYS, columns="tag", **days)
+        aa.income_statement(books, DAYS, columns="tag")
     with pytest.raises(aa.errors.InputError, match="no comparisons"):
-        aa.income_statement(lines, LEDGERS, *DAYS, columns="tag", compare="prior", **days)
+        aa.income_statement(books, DAYS, columns="tag", compare="prior")
     with pytest.raises(aa.errors.InputError, match="tag_group is for columns='tag'"):
-        aa.income_statement(lines, LEDGERS, *DAYS, tag_group="shop", **days)
+        aa.income_statement(books, DAYS, tag_group="shop")
     with pytest.raises(aa.errors.FrameError, match="lack the column tag_ids"):
-        aa.income_statement(lines.drop(columns="tag_ids"), LEDGERS, *DAYS, tag_ids="a", **days)
+        aa.income_statement(aa.Books(lines.drop(columns="tag_ids"), LEDGERS, time_zone="UTC"), DAYS, tag_ids="a")
     unknown = lines.assign(tag_ids=lines["tag_ids"].where(lines.index > 0))
     with pytest.raises(aa.errors.InputError, match="the tags of 1 line are not known"):
-        aa.income_statement(unknown, LEDGERS, *DAYS, tag_ids="a", **days)
-    report = aa.recompute_cash_flow(lines, LEDGERS, *DAYS, time_zone="UTC")
+        aa.income_statement(aa.Books(unknown, LEDGERS, time_zone="UTC"), DAYS, tag_ids="a")
+    report = aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), DAYS)
     with pytest.raises(aa.errors.InputError, match="pass tag_ids to load_cash_flow_report"):
-        aa.cash_flow_statement(report, LEDGERS, tag_ids="a")
-    statement = aa.cash_flow_statement(lines, LEDGERS, *DAYS, tag_ids="a", **days)
-    with pytest.raises(aa.errors.InputError, match="without a report or tags"):
-        aa.bridge(*(statement.column(one.key) for one in statement.columns))
+        aa.cash_flow_statement(report, ledgers=LEDGERS, tag_ids="a")

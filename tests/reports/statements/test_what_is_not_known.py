@@ -61,10 +61,10 @@ def balance_of(lines, ledger_id="led_operating"):
 
 
 @pytest.mark.parametrize("function", [aa.balance_sheet, aa.trial_balance])
-@pytest.mark.parametrize("dates", [(), ("2025-04-01", "2025-05-31")], ids=["whole load", "later"])
-def test_movements_since_the_load_are_not_balances(from_march, chart, function, dates):
+@pytest.mark.parametrize("period", [None, "2025-04/2025-05"], ids=["whole load", "later"])
+def test_movements_since_the_load_are_not_balances(from_march, chart, function, period):
     """Without the books' beginning, title, labels and notes say since when, and nothing is a balance."""
-    statement = function(from_march, chart, *dates)
+    statement = function(aa.Books(from_march, chart), period)
     assert SINCE in statement.title
     assert any(SINCE in note for note in statement.notes)
     assert not [text for text in texts(statement) if "balance" in text.lower()]
@@ -79,17 +79,17 @@ def test_loaded_lines_sum_to_balances_if_the_books_begin_with_them(from_march, c
     """Loaded lines sum to a movement since a day; if the books begin in the load, to a balance."""
     given = chart.copy()
     del given.attrs["discovery"]  # it states that the books begin in January
-    since = aa.balance_sheet(from_march, chart)
+    since = aa.balance_sheet(aa.Books(from_march, chart))
     figure = since["led_operating", "2025-05 since 2025-03-01"]
     assert figure.key == "led_operating|2025-05 since 2025-03-01"
     assert figure.exact() == balance_of(from_march)
     assert set(figure.entries["id"]) == set(from_march.loc[from_march["ledger_id"] == "led_operating", "id"])
     with pytest.raises(InputError, match="no column is '2025-05'; there are '2025-03 since 2025-03-01'"):
         since["led_operating", "2025-05"]
-    statement = aa.balance_sheet(from_march, given, books_start=MARCH)
+    statement = aa.balance_sheet(aa.Books(from_march, given, opening=MARCH))
     assert "since" not in "".join([statement.title, *(column.label for column in statement.columns)])
     assert statement["led_operating", "2025-05"].exact() == balance_of(from_march)
-    earlier = aa.balance_sheet(from_march, chart, books_start="2025-01-01")
+    earlier = aa.balance_sheet(aa.Books(from_march, chart, opening="2025-01-01"))
     assert SINCE in earlier.title
 
 
@@ -97,8 +97,8 @@ def test_balances_are_rolled_from_supplied_ones(from_march, chart, demo_books):
     """With the balances at the start, those of later days are the ones of all lines, and made of a start and flows."""
     naive, last = demo_books.naive, dt.date(2025, 2, 28)
     balances = {one: Decimal(units(naive.figure(TRIAL, {one}, Days(None, last)))).scaleb(-2) for one in naive.ledgers}
-    found = aa.balance_sheet(from_march, chart, starting_balances=balances)
-    expected = aa.balance_sheet(demo_books.lines, chart, MARCH, MAY, books_start=demo_books.days[0])
+    found = aa.balance_sheet(aa.Books(from_march, chart, opening=balances))
+    expected = aa.balance_sheet(aa.Books(demo_books.lines, chart, opening=demo_books.days[0]), (MARCH, MAY))
     assert "since" not in found.title
     for row in [row for row in expected.rows if row.kind in {"ledger", "own"}]:
         assert row_units(found, row.key) == row_units(expected, row.key)
@@ -119,7 +119,7 @@ def test_a_month_that_was_not_loaded_is_not_known(from_march, chart, function):
     has_flows = function in {aa.income_statement, aa.cash_flow_statement}
     compare = ["change", *(["total", "average"] if has_flows else [])]
     options = {} if function is aa.trial_balance else {"compare": compare}
-    statement = function(from_march, chart, "2025-02-01", MAY, **options)
+    statement = function(aa.Books(from_march, chart), ("2025-02-01", MAY), **options)
     rows = [row for row in statement.rows if row.kind != "heading"]
     assert rows
     columns = [one for one in statement.columns if (one.of or one.key).startswith("2025-02")]
@@ -148,36 +148,42 @@ def test_a_ledger_that_was_not_loaded_is_not_known(demo_company, chart):
     others = chart.loc[chart["id"] != "led_rent", "id"]
     lines = aa.load_line_entries(demo_company.client, others, MARCH, MAY, progress=False)
     with pytest.raises(IncompleteLoadError, match="led_rent"):
-        aa.income_statement(lines, chart)
+        aa.income_statement(aa.Books(lines, chart))
 
 
 @pytest.mark.parametrize("name", ["income_statement", *also_long("balance_sheet", "trial_balance")])
-@pytest.mark.parametrize("filters", [{"is_cashflow": True}, {"is_cashflow": False}], ids=["cash flow", "others"])
-def test_filtered_loads_are_refused(demo_company, chart, name, filters):
-    """A load with a filter has not every line of a ledger."""
-    lines = aa.load_line_entries(demo_company.client, chart["id"], MARCH, "2025-03-31", progress=False, **filters)
-    with pytest.raises(IncompleteLoadError, match="is_cashflow"):
-        getattr(aa, name)(lines, chart)
+def test_lines_with_cash_are_not_enough_for_other_statements(demo_company, chart, name):
+    """A load with is_cashflow=True has not every line of a ledger."""
+    days = (MARCH, "2025-03-31")
+    lines = aa.load_line_entries(demo_company.client, chart["id"], *days, is_cashflow=True, progress=False)
+    with pytest.raises(IncompleteLoadError, match=r"touch cash were loaded \(is_cashflow=True\)"):
+        getattr(aa, name)(aa.Books(lines, chart))
 
 
 def test_lines_with_cash_are_enough_for_the_cash_flow(demo_company, chart, from_march):
-    """A load with is_cashflow=True has the same flows; one of the other lines is refused."""
+    """A load with is_cashflow=True has the same flows; one of the other lines is no books."""
     days = (demo_company.client, chart["id"], MARCH, MAY)
     lines = aa.load_line_entries(*days, is_cashflow=True, progress=False)
-    expected, found = aa.cash_flow_statement(from_march, chart), aa.cash_flow_statement(lines, chart)
+    expected, found = (
+        aa.cash_flow_statement(aa.Books(from_march, chart)),
+        aa.cash_flow_statement(aa.Books(lines, chart)),
+    )
     assert [row.key for row in found.rows] == [row.key for row in expected.rows]
     for key in shown_keys(found):
         for column in found.columns:
             assert found.value(key, column.key) == expected.value(key, column.key)
-    with pytest.raises(IncompleteLoadError, match="is_cashflow"):
-        aa.cash_flow_statement(aa.load_line_entries(*days, is_cashflow=False, progress=False), chart)
+    others = aa.load_line_entries(*days, is_cashflow=False, progress=False)
+    with pytest.raises(InputError, match="only lines with is_cashflow=False were loaded, which are not the books"):
+        aa.Books(others, chart)
 
 
 def test_a_loaded_report_is_a_statement(demo_books, chart):
     """A cash flow report of the service has the sections and figures of one recomputed from lines."""
     report = aa.load_cash_flow_report(demo_books.client, "2025-03-01", "2025-03-31")
-    found = aa.cash_flow_statement(report, chart)
-    expected = aa.cash_flow_statement(demo_books.lines, chart, "2025-03-01", "2025-03-31", books_start="2025-01-01")
+    found = aa.cash_flow_statement(report, ledgers=chart)
+    expected = aa.cash_flow_statement(
+        aa.Books(demo_books.lines, chart, opening="2025-01-01"), ("2025-03-01", "2025-03-31")
+    )
     (here,), (there,) = found.columns, expected.columns
     assert [row.key for row in found.rows] == [row.key for row in expected.rows]
     for key in shown_keys(found):
@@ -191,23 +197,22 @@ def test_a_loaded_report_is_a_statement(demo_books, chart):
 
 def test_days_before_the_books_were_not_loaded(demo_books, chart):
     """A year before the books nothing is known, neither flows nor balances; the day before they begin all is zero."""
-    options = {"books_start": demo_books.days[0], "compare": ["prior_year"]}
-    june = (demo_books.lines, chart, "2025-06-01", "2025-06-30")
+    books = aa.Books(demo_books.lines, chart, opening="2025-01-01")
     for function in (aa.balance_sheet, aa.cash_flow_statement):
-        statement = function(*june, **options)
+        statement = function(books, "2025-06", compare=["prior_year"])
         for row in statement.rows:
             if row.kind != "heading":
                 assert statement.value(row.key, "2025-06 prior_year") is None
-    january = aa.cash_flow_statement(demo_books.lines, chart, "2025-01-01", "2025-01-31", books_start="2025-01-01")
+    january = aa.cash_flow_statement(books, "2025-01")
     assert row_units(january, "starting_cash_balance") == [0]
 
 
 def test_loaded_days_before_the_first_entry_are_not_known(demo_company, chart):
     """They have no entries, which are no zeros; the month of the opening balances is in no average of cash."""
     days = (demo_company.client, chart["id"], "2024-11-01", "2025-02-28")
-    lines = aa.load_line_entries(*days, progress=False)
+    books = aa.Books(aa.load_line_entries(*days, progress=False), chart)
     for function, averaged in ((aa.income_statement, ["2025-01", "2025-02"]), (aa.cash_flow_statement, ["2025-02"])):
-        statement = function(lines, chart, compare=["average"])
+        statement = function(books, compare=["average"])
         assert {statement.value("led_rent", column) for column in ("2024-11", "2024-12")} == {None}
         with pytest.raises(InputError, match="the books begin on 2025-01-01"):
             statement["led_rent", "2024-12"].entries  # noqa: B018 (a property)
@@ -215,7 +220,7 @@ def test_loaded_days_before_the_first_entry_are_not_known(demo_company, chart):
         assert [one.key for one in average.terms] == [f"led_rent|{column}" for column in averaged]
         assert "There are no entries before 1 Jan 2025: what was before is not known." in statement.notes
         with pytest.raises(EmptyPeriodError, match="the books begin on 2025-01-01: choose days from then on"):
-            function(lines, chart, "2024-11-01", "2024-12-31")
+            function(books, "2024-11/2024-12")
     assert any("Opening Balance Retained Earnings and Owner Capital on 1 Jan 2025" in one for one in statement.notes)
 
 
@@ -226,7 +231,9 @@ def test_books_that_begin_within_a_month_have_its_other_days(demo_company, chart
     days = (demo_company.client, chart["id"], "2025-03-15", MAY)
     lines = aa.load_line_entries(*days, progress=False)
     given_days = [("2025-01-01", "2025-03-10"), ("2025-01-01", MAY), ("2025-03-01", "2025-03-31")]
-    statement = aa.cash_flow_statement(lines, given, "2025-01-01", MAY, books_start="2025-03-15", columns=given_days)
+    statement = aa.cash_flow_statement(
+        aa.Books(lines, given, opening="2025-03-15"), ("2025-01-01", MAY), columns=given_days
+    )
     assert row_units(statement, "net_cash_flow")[0] is None
     cash = chart.loc[chart["report_cash_flow"], "id"]
     ending, expected = statement["ending_cash_balance", "2025-01-01/2025-05-31"], lines[lines["ledger_id"].isin(cash)]
@@ -243,12 +250,24 @@ def test_supplied_balances_of_other_ledgers_are_refused_and_absent_ones_noted(li
     """A balance is never lost, one that was not supplied is taken as zero; rolled to later days it is not known."""
     others = report.starting_balances.assign(ledger_id=lambda frame: frame["ledger_id"] + "_old")
     with pytest.raises(FrameError, match="not in ledgers: led_card_old"):
-        aa.cash_flow_statement(lines, ledgers, "2026-05-01", "2026-05-31", starting_balances=others)
-    statement = aa.cash_flow_statement(lines, ledgers, "2026-05-01", "2026-05-31", starting_balances=CENTS)
+        aa.cash_flow_statement(aa.Books(lines, ledgers, opening=("2026-05-01", others)), ("2026-05-01", "2026-05-31"))
+    statement = aa.cash_flow_statement(
+        aa.Books(lines, ledgers, opening=("2026-05-01", CENTS)), ("2026-05-01", "2026-05-31")
+    )
     assert any("start at zero: led_card, led_processor, led_savings" in note for note in statement.notes)
-    later = aa.trial_balance(lines, ledgers, "2026-05-01", "2026-06-30", starting_balances=CENTS)
+    later = aa.trial_balance(aa.Books(lines, ledgers, opening=("2026-05-01", CENTS)), ("2026-05-01", "2026-06-30"))
     assert later["Operating Account", "2026-06 debit"].exact() is None
     assert "not known" in later._repr_html_()
+
+
+def test_balances_of_cash_alone_make_no_balance_sheet(lines, ledgers):
+    """They serve the cash flow; a statement of all balances is a movement, and says why."""
+    books = aa.Books(lines, ledgers, "2026-05", opening=("2026-05-01", {"Operating Account": Decimal(100)}))
+    assert "Balances are the supplied ones at the start of 2026-05-01" in "".join(aa.cash_flow_statement(books).notes)
+    for function in (aa.balance_sheet, aa.trial_balance):
+        statement = function(books)
+        assert "ovement" in statement.title
+        assert any("of cash alone, so they are not counted here" in note for note in statement.notes)
 
 
 def test_a_report_that_does_not_tie_keeps_its_ending_balance(ledgers, report):
@@ -258,7 +277,7 @@ def test_a_report_that_does_not_tie_keeps_its_ending_balance(ledgers, report):
     balances[["cash_balance", "total_cash_balance"]] = balances[["cash_balance", "total_cash_balance"]].round(2)
     exact = report.exact().ending_cash_balance + 7
     reported = altered(report, ending_balances=balances, ending_cash_balance=exact)
-    statement = aa.cash_flow_statement(reported, ledgers)
+    statement = aa.cash_flow_statement(reported, ledgers=ledgers)
     assert statement["Cash at the end"].exact() == exact
     assert not statement["Cash at the end"].is_additive
     assert "The flows do not explain 7.00 of the change in cash." in statement.notes
@@ -268,14 +287,28 @@ def test_a_report_of_other_cash_ledgers_is_refused(ledgers, report):
     """Amounts that would be in no row are not dropped."""
     chart = ledgers.assign(report_cash_flow=ledgers["report_cash_flow"] & (ledgers["id"] != "led_savings"))
     with pytest.raises(InputError, match="disagree about what is cash: led_savings"):
-        aa.cash_flow_statement(report, chart)
+        aa.cash_flow_statement(report, ledgers=chart)
+
+
+def test_chosen_lines_know_what_all_lines_do(lines, ledgers):
+    """A choice of lines that state no load has their opening, and the same remark that days were not checked."""
+    own = lines[lines["local_date"] >= "2025-03-01"].copy()
+    own.attrs = {}
+    books = aa.Books(own, ledgers, opening=("2025-01-01", {"Operating Account": Decimal(100)}))
+    chosen = books.with_lines(own.tail(), label="the last ones")
+    assert chosen.opening == books.opening
+    unchecked = "The frame does not state its load, so whether days are missing was not checked; its lines are of "
+    for one in (books, chosen):
+        assert f"{unchecked}2025-03-01 to 2026-05-31." in one.notes
 
 
 def test_a_share_is_of_the_total_and_not_of_a_ledger_with_its_key(lines, ledgers):
     """The id of a ledger may be the key of a total."""
     renamed = [frame.replace({"led_deposits": "total_assets"}) for frame in (lines, ledgers)]
     renamed[0].attrs = {}
-    statement = aa.balance_sheet(*renamed, "2026-01-01", "2026-01-31", books_start="2025-01-01", compare="share")
+    statement = aa.balance_sheet(
+        aa.Books(*renamed, opening="2025-01-01"), ("2026-01-01", "2026-01-31"), compare="share"
+    )
     assert statement["led_operating", "2026-01 share"].terms[1].label == "Total assets, 31 Jan 2026"
 
 
@@ -283,7 +316,9 @@ def test_statements_of_other_amounts_are_not_equal(lines, ledgers):
     """Statements with the same rows and columns are not the same."""
     doubled = lines.assign(amount=lines["amount"] * 2, signed_amount=lines["signed_amount"] * 2)
     doubled.attrs.pop("load")
-    one, other = (aa.income_statement(frame, ledgers, "2026-05-01", "2026-05-31") for frame in (lines, doubled))
+    one, other = (
+        aa.income_statement(aa.Books(frame, ledgers), ("2026-05-01", "2026-05-31")) for frame in (lines, doubled)
+    )
     assert one == one  # noqa: PLR0124 (a statement is itself)
     assert one != other
 
@@ -293,13 +328,15 @@ def test_books_that_begin_before_the_stated_day_are_refused(lines, ledgers):
     given = pd.DataFrame(ledgers)
     given.attrs = {}
     for chart in (ledgers, given):
-        with pytest.raises(InputError, match="books_start is 2025-06-01, but there are entries before that day"):
-            aa.balance_sheet(lines, chart, "2026-05-01", "2026-05-31", books_start="2025-06-01")
+        with pytest.raises(InputError, match="opening is 2025-06-01, but there are entries before that day"):
+            aa.balance_sheet(aa.Books(lines, chart, opening="2025-06-01"), ("2026-05-01", "2026-05-31"))
 
 
 def test_a_statement_of_tagged_lines_says_so(lines, ledgers, report):
-    """Amounts of some lines do not pass for those of all."""
+    """Amounts of some lines do not pass for those of all: a report notes its tags, and a load of tags is no books."""
+    statement = aa.cash_flow_statement(altered(report, tag_ids=("blue",)), ledgers=ledgers)
+    assert "Only lines with all these tags are counted: blue." in statement.notes
     frame = lines.copy()
     frame.attrs = lines.attrs | {"load": lines.attrs["load"] | {"filters": {"is_cashflow": True, "tag_ids": ["blue"]}}}
-    for source in (frame, altered(report, tag_ids=("blue",))):
-        assert "Only lines with all these tags are counted: blue." in aa.cash_flow_statement(source, ledgers).notes
+    with pytest.raises(InputError, match=r"only lines with tag_ids=\['blue'\] were loaded, .*: pass tag_ids= to a"):
+        aa.Books(frame, ledgers)

@@ -18,22 +18,30 @@ START = "2025-01-01"
 COMPARED = ["prior_year", "change", "change_pct", "share", "total", "average"]
 STATEMENTS = {
     "income": lambda lines, ledgers: aa.income_statement(
-        lines, ledgers, "2026-01-01", "2026-05-31", columns="quarter", compare=COMPARED, currency="USD", company="=A1"
+        aa.Books(lines, ledgers, currency="USD", company="=A1"),
+        ("2026-01-01", "2026-05-31"),
+        columns="quarter",
+        compare=COMPARED,
     ),
     "changes alone": lambda lines, ledgers: aa.income_statement(
-        lines, ledgers, "2026-02-01", "2026-05-31", compare=["change", "change_pct"]
+        aa.Books(lines, ledgers), ("2026-02-01", "2026-05-31"), compare=["change", "change_pct"]
     ),
     "not loaded": lambda lines, ledgers: aa.income_statement(
-        lines, ledgers, "2025-01-01", "2025-02-28", compare=["prior", "change", "change_pct", "total", "average"]
+        aa.Books(lines, ledgers),
+        ("2025-01-01", "2025-02-28"),
+        compare=["prior", "change", "change_pct", "total", "average"],
     ),
     "cash flow": lambda lines, ledgers: aa.cash_flow_statement(
-        lines, ledgers, "2026-02-01", "2026-05-31", compare=["share", "total"], books_start=START
+        aa.Books(lines, ledgers, opening=START), ("2026-02-01", "2026-05-31"), compare=["share", "total"]
     ),
     "balance sheet": lambda lines, ledgers: aa.balance_sheet(
-        lines, ledgers, "2025-11-01", "2026-02-28", depth=2, compare=["prior", "change", "share"], books_start=START
+        aa.Books(lines, ledgers, opening=START),
+        ("2025-11-01", "2026-02-28"),
+        depth=2,
+        compare=["prior", "change", "share"],
     ),
     "trial balance": lambda lines, ledgers: aa.trial_balance(
-        lines, ledgers, "2026-01-01", "2026-05-31", columns="quarter", books_start=START
+        aa.Books(lines, ledgers, opening=START), ("2026-01-01", "2026-05-31"), columns="quarter"
     ),
 }
 
@@ -152,7 +160,7 @@ def test_texts_of_the_books_are_never_formulas(lines, ledgers, tmp_path):
     """A name that begins as a formula is text in both sheets, and guarded in the CSV file."""
     renamed = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "led_rent", '=HYPERLINK("http://x")'))
     marked = lines.assign(journal_entry_description="=1+1")
-    statement = aa.income_statement(marked, renamed, "2026-03-01", "2026-03-31", company="=A1")
+    statement = aa.income_statement(aa.Books(marked, renamed, company="=A1"), ("2026-03-01", "2026-03-31"))
     statement.to_excel(tmp_path / "statement.xlsx")
     statement.to_csv(tmp_path / "statement.csv")
     book = openpyxl.load_workbook(tmp_path / "statement.xlsx")
@@ -175,7 +183,7 @@ def test_texts_of_the_books_are_never_formulas(lines, ledgers, tmp_path):
 def test_names_that_a_spreadsheet_would_convert_are_guarded(name, lines, ledgers, tmp_path):
     """As in decisions and plans: the name is text in the CSV file too."""
     renamed = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "led_rent", name))
-    aa.income_statement(lines, renamed, "2026-03-01", "2026-03-31").to_csv(tmp_path / "statement.csv")
+    aa.income_statement(aa.Books(lines, renamed), ("2026-03-01", "2026-03-31")).to_csv(tmp_path / "statement.csv")
     with (tmp_path / "statement.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = {row["key"]: row["label"] for row in csv.DictReader(file)}
     assert rows["led_rent"] == f"'{name}"
@@ -205,8 +213,7 @@ def test_amounts_that_excel_would_change_are_text(lines, ledgers, tmp_path):
     signed = amounts.where(exact["debit_credit"] == "debit", -amounts)
     edited = exact.assign(signed_amount=signed, amount=amounts)
     edited.attrs.pop("load")
-    days = {"start_date": "2026-05-01", "end_date": "2026-05-31", "time_zone": "America/New_York"}
-    statement = aa.income_statement(edited, ledgers, **days)
+    statement = aa.income_statement(aa.Books(edited, ledgers, "2026-05", time_zone="America/New_York"))
     statement.to_excel(tmp_path / "statement.xlsx")
     sheet = Sheet(tmp_path / "statement.xlsx", statement)
     for row in ("led_rent", "net_income"):
@@ -236,7 +243,9 @@ def test_what_cannot_be_written_is_refused(lines, ledgers, tmp_path, monkeypatch
 
 def test_lines_between_the_columns_take_no_rows(lines, ledgers, tmp_path, monkeypatch):
     """Entries of two months far apart need the rows that they have, not those of the days between."""
-    statement = aa.income_statement(lines, ledgers, columns=["2025-02", "2026-05"], time_zone="America/New_York")
+    statement = aa.income_statement(
+        aa.Books(lines, ledgers, time_zone="America/New_York"), columns=["2025-02", "2026-05"]
+    )
     statement.to_excel(tmp_path / "statement.xlsx")
     rows = openpyxl.load_workbook(tmp_path / "statement.xlsx")["Entries"].max_row
     monkeypatch.setattr(workbook, "MAX_ROWS", rows)
@@ -246,8 +255,8 @@ def test_lines_between_the_columns_take_no_rows(lines, ledgers, tmp_path, monkey
 
 def test_a_report_without_lines_has_no_entries(lines, ledgers, tmp_path):
     """The workbook of a report that was recomputed without its lines says so."""
-    report = aa.recompute_cash_flow(lines, ledgers, "2026-05-01", "2026-05-31", lines=False)
-    aa.cash_flow_statement(report, ledgers).to_excel(tmp_path / "statement.xlsx")
+    report = aa.recompute_cash_flow(aa.Books(lines, ledgers), ("2026-05-01", "2026-05-31"), lines=False)
+    aa.cash_flow_statement(report, ledgers=ledgers).to_excel(tmp_path / "statement.xlsx")
     book = openpyxl.load_workbook(tmp_path / "statement.xlsx")
     assert len(book.sheetnames) == 1
     assert any("lines=False" in str(cell.value) for cell in book.worksheets[0]["A"])

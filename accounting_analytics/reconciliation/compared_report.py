@@ -31,8 +31,6 @@ from accounting_analytics.reconciliation.differences import (
 from accounting_analytics.reconciliation.explanations import explain_differences
 from accounting_analytics.reconciliation.line_comparison import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED, compare_lines
 from accounting_analytics.reports.books.ledger_tree import LedgerTree
-from accounting_analytics.reports.books.lines_or_books import AnyBooks, lines_of
-from accounting_analytics.reports.figures.cash_flow_report import require_report
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -57,14 +55,14 @@ _SHOWN = (
 )
 """Columns as people read them."""
 _WITHOUT_HISTORY = (
-    "the starting balances were recomputed without earlier history: pass starting_balances=reported.starting_balances "
-    "to recompute_cash_flow, or load the line entries from the first entry of the books"
+    "the starting balances were recomputed without earlier history: load the books since their first entry, or pass "
+    "opening=report, the earliest report, to Books"
 )
 
 
 @dataclass(frozen=True, repr=False)
-class Reconciliation(Result):
-    """Result of :func:`~accounting_analytics.reconcile`.
+class ComparedReport(Result):
+    """A report of the service, compared with the one that is recomputed from the books.
 
     Parameters
     ----------
@@ -151,6 +149,9 @@ class Reconciliation(Result):
         return f"{differences}{counted}{', all in totals: the cause is the hierarchy' if only_totals else ''}"
 
     def _parts(self) -> Iterator[ResultPart]:
+        return self.parts()
+
+    def parts(self) -> Iterator[ResultPart]:
         """Show assumptions that fit, every cause and why, the figures that follow, and what was compared."""
         yield ResultPart(self._assumptions())
         rows = self._listed()
@@ -297,7 +298,7 @@ def _describe_unexplained(rows: Sequence[Difference]) -> Iterator[str]:
             yield f"Unexplained: {format_amount(amount)}, {KINDS[row.what].title}{of_ledger}."
 
 
-def differences_by_month(reconciliations: Sequence[Reconciliation]) -> pd.DataFrame:
+def differences_by_month(reconciliations: Sequence[ComparedReport]) -> pd.DataFrame:
     """Differences in the figures of each ledger by month; those of a month with no such, in lines or sums, as they are.
 
     Lines, totals with descendants and sums of the report contain the same differences again.
@@ -312,59 +313,17 @@ def differences_by_month(reconciliations: Sequence[Reconciliation]) -> pd.DataFr
     return MonthlyDifferences.from_columns(columns, reconciliations[0].scale if reconciliations else 0)
 
 
-def reconcile(
-    reported: CashFlowReport,
-    recomputed: CashFlowReport,
-    *,
-    line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-    ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-) -> Reconciliation:
-    """Compare a reported cash flow report with a recomputed one: lines, ledgers, balances, cash and identity.
-
-    Parameters
-    ----------
-    reported : CashFlowReport
-        As loaded from the service.
-    recomputed : CashFlowReport
-        As recomputed from the line entries, for the same days.
-    line_entries : DataFrame or LocalBooks, optional
-        The line entries of `recomputed` (of any engine, or local books), to explain lines that only the report has,
-        and to look for a single assumption that explains the whole report.
-    ledgers : DataFrame, optional
-        The chart of accounts that `recomputed` was made with, of any engine (None: that of the local books): paths of
-        categories, and what the report would be under such an assumption.
-
-    Returns
-    -------
-    Reconciliation
-        ``ties`` is True when every figure compared agrees exactly, ``compared_everything`` when none was left out.
-        Where the starting balances are anchored or totals unknown, `comparisons` and `notes` say what the agreement
-        does not prove.
-
-    Raises
-    ------
-    InputError
-        The two cannot be compared: different days or scales, a report filtered by tags, the same report twice, or two
-        of the same origin.
-    FrameError
-        `line_entries` has no amounts, or is not a frame; they are read only where the reports differ.
-    """
-    if ledgers is None and isinstance(line_entries, AnyBooks):
-        ledgers = line_entries.ledgers()
-    line_entries = lines_of(line_entries)
-    require_report(reported, "reported")
-    require_report(recomputed, "recomputed")
-    _require_origins(reported, recomputed)
-    return compare_reports(reported, recomputed, line_entries, ledgers)
-
-
 def compare_reports(
     reported: CashFlowReport,
     recomputed: CashFlowReport,
     line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
-) -> Reconciliation:
-    """Compare a loaded and a recomputed report."""
+) -> ComparedReport:
+    """Compare a report of the service with a recomputed one: lines, ledgers, balances, cash and identity.
+
+    The line entries explain lines that only the report has; with the ledgers too, a single assumption is looked for
+    that explains the whole report. They are read only where the reports differ.
+    """
     notes = _require_comparable(reported, recomputed)
     names = _ledger_names(reported, recomputed)
     with localcontext(EXACT):
@@ -380,7 +339,7 @@ def compare_reports(
             else find_assumptions(reported, recomputed, rows, line_entries, ledgers)
         )
     chart = None if tree is None else LedgerNames(tree.names, tree.hierarchy)
-    return Reconciliation(
+    return ComparedReport(
         period=recomputed.period,
         rows=tuple(_with_names(one, names, chart) for one in rows),
         comparisons=tuple(compared[what].comparison for what in KINDS),
@@ -395,25 +354,6 @@ def compare_reports(
         without_history=not assumptions and _has_no_history(reported, recomputed),
         assumptions=assumptions,
         scale=recomputed.scale,
-    )
-
-
-def _require_origins(reported: CashFlowReport, recomputed: CashFlowReport) -> None:
-    """Refuse a report that would be compared with itself or with one of its own kind: they agree, but prove nothing."""
-    origins = (reported.origin, recomputed.origin)
-    if reported is recomputed:
-        mistake = "reported and recomputed are the same report"
-    elif origins == ("recomputed", "loaded"):
-        mistake = "reported and recomputed are swapped"
-    elif origins[0] == "recomputed":
-        mistake = "reported was recomputed from line entries, not loaded from the service"
-    elif origins[1] == "loaded":
-        mistake = "recomputed was loaded from the service, not recomputed from line entries"
-    else:
-        return
-    raise InputError(
-        f"{mistake}; pass the report of load_cash_flow_report(client, ...) as reported, and that of "
-        "recompute_cash_flow(line_entries, ledgers, ...) as recomputed"
     )
 
 

@@ -1,0 +1,260 @@
+"""`reconcile`: every report of the service that the books have, compared with its recomputation."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import asdict, dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.money import format_amount
+from accounting_analytics.core.periods import Period
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import Months
+from accounting_analytics.reconciliation.compared_report import (
+    compare_reports,
+    describe_not_compared,
+    differences_by_month,
+)
+from accounting_analytics.reports.books.value import to_books
+from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from accounting_analytics.reconciliation.compared_report import ComparedReport
+    from accounting_analytics.reports.books.value import Books
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
+
+_DAY = dt.timedelta(days=1)
+_ANCHORED = (
+    "Starting balances are those at the start of {day}, which were given or reported, rolled forward by the line "
+    "entries; after a report that does not tie they are taken from the next one. Their agreement proves nothing: load "
+    "the books since their first entry to sum them from history."
+)
+_SUMMED = "Starting balances are summed from the line entries since {day}, the first day of the books."
+_SUMMED_SINCE_GIVEN = (
+    "Starting balances are summed from the line entries since {day}, which was given as the first day; that is correct "
+    "only if the books do not begin earlier."
+)
+
+
+_NO_FLOW = "no line entry moved cash, so no flow was compared"
+
+
+@dataclass(frozen=True, repr=False)
+class Reconciliation(Result):
+    """Result of :func:`reconcile`: each report of the service, compared with its recomputation.
+
+    Parameters
+    ----------
+    period : Period
+        All days.
+    reports, recomputed : tuple of CashFlowReport
+        Each report, as loaded and as recomputed, by its days.
+    compared : tuple of ComparedReport
+        The comparison of each.
+    anchored : bool
+        Whether starting balances were given or reported, not summed from history: they then prove nothing.
+    notes : tuple of str
+        Where the starting balances come from, and the notes of the books.
+    """
+
+    period: Period
+    reports: tuple[CashFlowReport, ...]
+    recomputed: tuple[CashFlowReport, ...]
+    compared: tuple[ComparedReport, ...]
+    anchored: bool
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ties(self) -> bool:
+        """Whether every report ties."""
+        return not self.untied
+
+    @property
+    def compared_everything(self) -> bool:
+        """Whether every figure of every report was compared."""
+        return all(one.compared_everything for one in self.compared)
+
+    @property
+    def untied(self) -> tuple[ComparedReport, ...]:
+        """The reports that do not tie."""
+        return tuple(one for one in self.compared if not one.ties)
+
+    @property
+    def moved_cash(self) -> bool:
+        """Whether a line entry moved cash in any report; without one, only balances and zeros were compared."""
+        return any(not report.exact().lines.empty for report in self.recomputed)
+
+    @property
+    def partial(self) -> bool:
+        """Whether a report was recomputed from an incomplete load."""
+        return any(one.partial for one in self.compared)
+
+    @property
+    def explanations(self) -> tuple[str, ...]:
+        """Sentences on why reports differ, as of each comparison."""
+        return tuple(text for one in self.compared for text in one.explanations)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The reports: :class:`~accounting_analytics.schemas.Months`, with the amounts as reported."""
+        rows = self._rows()
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return Months.from_columns(columns, self.reports[0].scale)
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """Differences by ledger and report: :class:`~accounting_analytics.schemas.MonthlyDifferences`."""
+        return differences_by_month(self.compared)
+
+    def summary(self) -> str:
+        """One line: the days, whether the reports tie, and what was not compared."""
+        if len(self.compared) == 1:
+            of_single = self.compared[0].summary()
+            return of_single if self.moved_cash else f"{of_single.removesuffix('.')}; {_NO_FLOW}."
+        prefix = "PARTIAL: " if self.partial else ""
+        comparisons = chain.from_iterable(one.comparisons for one in self.compared)
+        inferred = any(one.hierarchy_inferred for one in self.compared)
+        limits = [
+            *([] if self.moved_cash else [_NO_FLOW]),
+            *describe_not_compared(comparisons),
+            *(["hierarchy inferred"] if inferred else []),
+        ]
+        return f"{prefix}{self.period}: {'; '.join([self._verdict(), *limits])}."
+
+    def _verdict(self) -> str:
+        months = all(len(one.period.months()) == 1 for one in self.compared)
+        count, noun = len(self.compared), "month" if months else "report"
+        if self.untied:
+            days = [one.period for one in self.untied]
+            untied = ", ".join(f"{one.start_date:%Y-%m}" if months else str(one) for one in days)
+            return f"{len(days)} of {count_of(count, noun)} untied: {untied}"
+        compared = "" if self.compared_everything else " in the figures compared"
+        return f"all {count_of(count, noun)} tie to the last digit{compared}"
+
+    def _parts(self) -> Iterator[ResultPart]:
+        """Show one line for each report; of a single one its comparison."""
+        if len(self.compared) == 1:
+            yield from self.compared[0].parts()
+            return
+        rows = self._rows()
+        hidden = ["anchored", *([] if self.partial else ["partial"])]  # the notes and the summary state them
+        lines = [f"{'':44}  {'net cash flow':>20}", *map(_describe, rows)]
+        yield ResultPart(lines, pd.DataFrame(rows).drop(columns=hidden), max_rows=None)
+
+    def explain(self) -> str:
+        """Plain text: the summary, one line for each report, the notes, and the differences of each with some."""
+        untied = self.untied if len(self.compared) > 1 else ()
+        return "\n\n".join([super().explain(), *(one.explain() for one in untied)])
+
+    def _notes(self) -> list[str]:
+        of_single = self.compared[0].notes if len(self.compared) == 1 else ()
+        return [f"Note: {note}" for note in dict.fromkeys([*self.notes, *of_single])]
+
+    def _content(self) -> dict[str, Any]:
+        reports = [
+            row | {"differences": one.differences, "explanations": one.explanations}
+            for row, one in zip(self._rows(), self.compared, strict=True)
+        ]
+        return asdict(self.period) | {
+            "ties": self.ties,
+            "anchored": self.anchored,
+            "partial": self.partial,
+            "compared_everything": self.compared_everything,
+            "reports": reports,
+            "notes": self.notes,
+        }
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """Figures of each report; amounts are exact."""
+        return [
+            {
+                "start_date": one.period.start_date,
+                "end_date": one.period.end_date,
+                "ties": one.ties,
+                "differences": len(one.rows),
+                "not_compared": sum(kind.not_compared for kind in one.comparisons),
+                **report.exact().sums,
+                "anchored": self.anchored,
+                "partial": one.partial,
+            }
+            for report, one in zip(self.reports, self.compared, strict=True)
+        ]
+
+
+def reconcile(books: Books) -> Reconciliation:
+    """Compare every cash flow report that the books have with the one recomputed from their line entries.
+
+    Parameters
+    ----------
+    books : Books
+        The books with reports of the service: ``load_books(client, "2026-05")`` has that of May,
+        ``load_books(client, reports=period.months())`` one of each month.
+
+    Returns
+    -------
+    Reconciliation
+        ``ties`` is True when every figure compared agrees exactly, ``compared_everything`` when none was left out.
+        Where the starting balances are those that the service reported, `notes` say what the agreement does not prove.
+
+    Raises
+    ------
+    InputError
+        The books have no report, are a copy on disk, or are lines that a person chose; a report is filtered by tags, or
+        has another scale.
+    IncompleteLoadError
+        Lines of a report's days were not loaded, or entries do not balance.
+    """
+    books = to_books(books)
+    books.require_loaded("a reconciliation")
+    if books.version is not None:
+        raise InputError(
+            "local books would be compared with themselves: load the books from the service, or sync them, which "
+            "compares each month with the service's report"
+        )
+    if not books.reports:
+        raise InputError(
+            "the books have no report of the service: load them with one, load_books(client, reports=['2026-05'])"
+        )
+    reports = tuple(sorted(books.reports, key=lambda one: one.period))
+    if books.opening.is_movement:
+        books = books.with_opening(reports[0])
+    recomputed, compared = zip(*_compare_each(books, reports), strict=True)
+    opening = books.opening
+    summed = _SUMMED_SINCE_GIVEN if opening.basis == "given" else _SUMMED
+    starting = (_ANCHORED if opening.units is not None else summed).format(day=opening.day)
+    return Reconciliation(
+        period=Period(
+            reports[0].period.start_date, max(one.period.end_date for one in reports), reports[0].period.time_zone
+        ),
+        reports=reports,
+        recomputed=recomputed,
+        compared=compared,
+        anchored=opening.units is not None,
+        notes=tuple(dict.fromkeys([starting, *books.notes])),
+    )
+
+
+def _compare_each(books: Books, reports: Iterable[CashFlowReport]) -> Iterator[tuple[CashFlowReport, ComparedReport]]:
+    """Recompute and compare each report; balances that were reported are taken anew after one that does not tie."""
+    lines, ledgers, untied_until = books.source.frame, books.ledgers, None
+    for reported in reports:
+        start = reported.period.start_date
+        if books.opening.units is not None and untied_until == start - _DAY:
+            books = books.with_opening(reported)
+        recomputed = recompute_cash_flow(books, reported.period, allow_partial=bool(books.extent.missing))
+        found = compare_reports(reported, recomputed, lines, ledgers)
+        untied_until = None if found.ties else reported.period.end_date
+        yield recomputed, found
+
+
+def _describe(row: Mapping[str, Any]) -> str:
+    """Write a report as one line of text."""
+    verdict = "ties" if row["ties"] else count_of(row["differences"], "difference")
+    return f"{row['start_date']} to {row['end_date']}  {verdict:18}  {format_amount(row['net_cash_flow']):>20}"

@@ -1,0 +1,22 @@
+"""When this process changed categories: what was read before shows the old ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+_applied: dict[str, dt.datetime] = {}
+"""Instant of the last change of each service and instance."""
+
+
+def record_changes(source: str, at: dt.datetime) -> None:
+    """Remember that categories of a service and instance were changed."""
+    _applied[source] = at
+
+
+def changed_after(source: str, read_at: dt.datetime | None) -> dt.datetime | None:
+    """Instant of the last change, if it was after something was read."""
+    at = _applied.get(source)
+    return at if at and read_at and read_at < at else None
