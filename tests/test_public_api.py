@@ -56,6 +56,20 @@ def test_core_signatures():
         assert shown[: len(parameters)] == parameters, name
 
 
+OF_THE_BOOKS = {"company", "currency", "fiscal_year_start_month", "ledgers", "line_entries", "opening", "scale"}
+"""What books state, and a function that takes books therefore does not."""
+
+
+def test_what_the_books_are_is_said_once():
+    """No function that takes books takes what they state; how many parameters there are is printed."""
+    functions = {name: getattr(aa, name) for name in aa.__all__ if inspect.isfunction(getattr(aa, name))}
+    parameters = {name: set(inspect.signature(function).parameters) for name, function in functions.items()}
+    said_again = {name: OF_THE_BOOKS & found for name, found in parameters.items() if "books" in found}
+    assert "income_statement" in said_again
+    assert {name: found for name, found in said_again.items() if found} == {"cash_flow_statement": {"ledgers"}}
+    print(f"{sum(map(len, parameters.values()))} parameters of {len(functions)} public functions")  # noqa: T201
+
+
 def test_the_version_is_that_of_the_package():
     """The version is the one in pyproject.toml."""
     assert aa.__version__ == tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["version"]

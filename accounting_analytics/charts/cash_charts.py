@@ -85,7 +85,6 @@ def inflow_outflow(
     by: PeriodUnit | None = None,
     ledgers: pd.DataFrame | None = None,
     tag_names: Mapping[str, str] | None = None,
-    currency: str | None = None,
 ) -> Picture:
     """Bars of cash in and cash out by week, month or quarter, with a line for the net.
 
@@ -102,8 +101,6 @@ def inflow_outflow(
         entry never do.
     tag_names : mapping of str to str, optional
         Names of tags by id, for a report that was filtered by tags.
-    currency : str, optional
-        Written at the axis.
 
     Returns
     -------
@@ -148,13 +145,13 @@ def inflow_outflow(
     ]
     title = f"Cash in and out by {unit}"
     rows = [(step.label, of_step) for step, *of_step in zip(shown, *made.values(), strict=True)]
-    subtitle = [*remarks, unit_text(currency)]
+    subtitle = [*remarks, unit_text(report.currency)]
     is_moved = any(one.units for of_name in made.values() for one in of_name) or len(report.exact().lines)
     return Picture.of(
         ChartMarks(
             title=title,
             remarks=remarks,
-            unit=unit_text(currency),
+            unit=unit_text(report.currency),
             kind="columns",
             places=[period_place(step) for step in shown],
             series=series,
@@ -165,7 +162,7 @@ def inflow_outflow(
     )
 
 
-def waterfall(report: CashFlowReport, *, largest: int = 10, currency: str | None = None) -> Picture:
+def waterfall(report: CashFlowReport, *, largest: int = 10) -> Picture:
     """Waterfall from the starting to the ending cash balance, with a step for each of the largest ledgers.
 
     Parameters
@@ -175,8 +172,6 @@ def waterfall(report: CashFlowReport, *, largest: int = 10, currency: str | None
         does not tie, the amount that its flows do not explain is a step of its own.
     largest : int
         How many ledgers get a step of their own, by absolute net cash flow; the others share one step.
-    currency : str, optional
-        Written at the axis.
 
     Raises
     ------
@@ -195,23 +190,21 @@ def waterfall(report: CashFlowReport, *, largest: int = 10, currency: str | None
     ]
     rows = [(label, [figures.figure(key)]) for key, label in steps]
     title, remarks = "From starting to ending cash", _report_remarks(report, figures, with_first_day=False)
-    subtitle = [*remarks, unit_text(currency)]
+    subtitle = [*remarks, unit_text(report.currency)]
     table = partial(_report_table, figures, title, subtitle, ["Amount"], rows, ends_in_total=True)
-    unit = unit_text(currency)
+    unit = unit_text(report.currency)
     return Picture.of(
         ChartMarks(title=title, remarks=remarks, unit=unit, find=report.__getitem__, table=table, **_steps(rows))
     )
 
 
-def bridge(bridge: Bridge, *, currency: str | None = None) -> Picture:
+def bridge(bridge: Bridge) -> Picture:
     """Waterfall of a bridge: its total before, its steps in their order, its total after.
 
     Parameters
     ----------
     bridge : Bridge
         As :func:`~accounting_analytics.bridge` returns it; its `largest` decides how many steps there are.
-    currency : str, optional
-        Written at the axis; by default that of the statement.
 
     Raises
     ------
@@ -220,21 +213,20 @@ def bridge(bridge: Bridge, *, currency: str | None = None) -> Picture:
     """
     if not isinstance(bridge, Bridge):
         raise InputError(f"bridge must be a Bridge, as bridge() returns it, not {type(bridge).__name__}")
-    currency = currency or bridge.currency
     rows = [
         (bridge.before, [bridge[BEFORE]]),
         *((step.label, [bridge[step.key]]) for step in bridge.steps),
         (bridge.after, [bridge[AFTER]]),
     ]
     remarks = [f"{bridge.before} to {bridge.after}", f"days in {bridge.time_zone}"]
-    table = partial(bridge.table, MARK_CALL, [*remarks, unit_text(currency)])
-    unit = unit_text(currency)
+    table = partial(bridge.table, MARK_CALL, [*remarks, unit_text(bridge.currency)])
+    unit = unit_text(bridge.currency)
     return Picture.of(
         ChartMarks(title=bridge.title, remarks=remarks, unit=unit, find=bridge.__getitem__, table=table, **_steps(rows))
     )
 
 
-def running_balance(report: CashFlowReport, *, currency: str | None = None) -> Picture:
+def running_balance(report: CashFlowReport) -> Picture:
     """Step line of the cash balance at the end of each day.
 
     Parameters
@@ -242,8 +234,6 @@ def running_balance(report: CashFlowReport, *, currency: str | None = None) -> P
     report : CashFlowReport
         A report without tags. Days are local to its time zone. The line of a report that does not tie need not end at
         its ending balance, which the subtitle then names. If it starts at zero, it is drawn from its first line on.
-    currency : str, optional
-        Written at the axis.
 
     Raises
     ------
@@ -275,18 +265,18 @@ def running_balance(report: CashFlowReport, *, currency: str | None = None) -> P
         ChartMarks(
             title=title,
             remarks=remarks,
-            unit=unit_text(currency),
+            unit=unit_text(report.currency),
             kind="days",
             places=[Place(f"{day}") for day in days],
             series=[series],
             period=report.period,
             find=report.__getitem__,
-            table=partial(_balance_table, figures, title, [*remarks, unit_text(currency)], days[0]),
+            table=partial(_balance_table, figures, title, [*remarks, unit_text(report.currency)], days[0]),
         )
     )
 
 
-def balances(statement: Statement, *, largest: int = 5, currency: str | None = None) -> Picture:
+def balances(statement: Statement, *, largest: int = 5) -> Picture:
     """Step lines of the balance of each cash account at the end of each day, and of all of them together.
 
     Parameters
@@ -297,8 +287,6 @@ def balances(statement: Statement, *, largest: int = 5, currency: str | None = N
         lines, and the title says so.
     largest : int
         How many accounts have a line of their own, by their largest balance, at most 6; the others share one.
-    currency : str, optional
-        Written at the axis; by default that of the statement.
 
     Returns
     -------
@@ -320,7 +308,7 @@ def balances(statement: Statement, *, largest: int = 5, currency: str | None = N
     missing = [f"{count_of(unknown, 'day')} without loaded lines are not drawn"] if unknown else []
     remarks = [*day_remarks(period.start_date, period.end_date, statement.time_zone), *missing]
     names = short_labels([one.name for one in accounts])
-    unit = unit_text(currency or statement.currency)
+    unit = unit_text(statement.currency)
     return Picture.of(
         ChartMarks(
             title=title,

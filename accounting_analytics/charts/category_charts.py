@@ -54,7 +54,7 @@ _TITLE = "Paid by category"
 _OF_FLOWS = "line entries of entries that touch cash, credits less debits"
 
 
-def outflows_by_category(statement: Statement, *, largest: int = 6, currency: str | None = None) -> Picture:
+def outflows_by_category(statement: Statement, *, largest: int = 6) -> Picture:
     """Stacked bars of the categories that most was paid for, by column of a cash flow statement.
 
     Parameters
@@ -63,8 +63,6 @@ def outflows_by_category(statement: Statement, *, largest: int = 6, currency: st
         As :func:`~accounting_analytics.cash_flow_statement` returns it. Its periods are the bars.
     largest : int
         How many categories have a colour of their own, at most 6; the others share one.
-    currency : str, optional
-        Written at the axis; by default that of the statement.
 
     Returns
     -------
@@ -91,10 +89,10 @@ def outflows_by_category(statement: Statement, *, largest: int = 6, currency: st
         )
         for place, (category, label) in enumerate(_labelled(categories))
     ]
-    return flows.picture("columns", categories, series, currency)
+    return flows.picture("columns", categories, series)
 
 
-def outflow_heat_map(statement: Statement, *, largest: int = 12, currency: str | None = None) -> Picture:
+def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
     """Heat map of the categories that most was paid for: a row for each, a column for each of the statement.
 
     The deeper the colour, the more was paid; the amounts are written in the cells where they have room.
@@ -105,8 +103,6 @@ def outflow_heat_map(statement: Statement, *, largest: int = 12, currency: str |
         As :func:`~accounting_analytics.cash_flow_statement` returns it.
     largest : int
         How many categories have a row of their own; the others share one.
-    currency : str, optional
-        Named in the subtitle; by default that of the statement.
 
     Returns
     -------
@@ -128,10 +124,10 @@ def outflow_heat_map(statement: Statement, *, largest: int = 12, currency: str |
         keys = [one.key for one in category.figures]
         series.append(Series(name=label, keys=keys, amounts=amounts, colour=OUTFLOW_COLOUR, factor=-1, shown=shown))
     own = [-amount for one in series[:largest] for amount in one.amounts if amount]  # all others would make these pale
-    return flows.picture("cells", categories, series, currency, full=max([*own, Decimal(0)]) or Decimal(1))
+    return flows.picture("cells", categories, series, full=max([*own, Decimal(0)]) or Decimal(1))
 
 
-def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None = None) -> Picture:
+def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
     """Bars of the payees that most was paid to in a column of a cash flow statement.
 
     Parameters
@@ -140,8 +136,6 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
         As ``cash_flow_statement(books).column("2026-05")`` returns it.
     largest : int
         How many payees have a bar of their own; the others share one.
-    currency : str, optional
-        Written at the axis; by default that of the statement.
 
     Returns
     -------
@@ -158,7 +152,7 @@ def top_payees(column: ChosenColumn, *, largest: int = 10, currency: str | None 
     check_largest(largest)
     payees = _payees(column, largest)
     statement = column.statement
-    unit = unit_text(currency or statement.currency)
+    unit = unit_text(statement.currency)
     ((_, period),) = column.column.periods
     days = day_remarks(period.start_date, period.end_date, statement.time_zone)
     remarks = [*days, "entries that take cash out", _WITHOUT_TRANSFERS]
@@ -276,13 +270,12 @@ class _CategoryFlows:
         kind: Literal["columns", "cells"],
         categories: Sequence[_Category],
         series: Sequence[Series],
-        currency: str | None,
         full: Decimal = Decimal(1),
     ) -> Picture:
         """Draw the categories by column."""
         received = sum(one.units > 0 for one in self.categories)
         count = count_of(received, "category")
-        unit = unit_text(currency or self.statement.currency)
+        unit = unit_text(self.statement.currency)
         remarks = [
             *_days(self.statement, self.columns),
             "less what came back",

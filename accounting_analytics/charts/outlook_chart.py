@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _WIDE, _NARROW = 2, 1.25
 
 
-def outlook(result: Outlook, *, currency: str | None = None) -> Picture:
+def outlook(result: Outlook) -> Picture:
     """Lines of the balance expected at the end of each week, of its 80 % range, and of the limit that was given.
 
     Parameters
@@ -28,8 +28,6 @@ def outlook(result: Outlook, *, currency: str | None = None) -> Picture:
     result : Outlook
         As :func:`~accounting_analytics.outlook` returns it. Without a range there is one line; where cash is not
         known, a sentence in the place of the lines.
-    currency : str, optional
-        Written at the axis.
 
     Raises
     ------
@@ -51,7 +49,7 @@ def outlook(result: Outlook, *, currency: str | None = None) -> Picture:
         ChartMarks(
             title=f"Cash in the next {result.weeks} weeks",
             remarks=[f"after {day_label(result.end_date)}", "expected at the end of each week"],
-            unit=unit_text(currency),
+            unit=unit_text(result.currency),
             kind="columns",
             places=[Place(f"week to {day_label(end)}", f"{end.day} {month_name(end)}", f"{end.year}") for end in ends],
             series=series,

@@ -32,7 +32,7 @@ _WIDE = 2
 _COLOURS = (INFLOW_COLOUR, INK, BALANCE_COLOUR)
 
 
-def trend(income: Statement, cash_flow: Statement | None = None, *, currency: str | None = None) -> Picture:
+def trend(income: Statement, cash_flow: Statement | None = None) -> Picture:
     """Lines of operating revenues, net income, and cash at the end of each column, such as the last twelve months.
 
     Parameters
@@ -42,8 +42,6 @@ def trend(income: Statement, cash_flow: Statement | None = None, *, currency: st
     cash_flow : Statement, optional
         As :func:`~accounting_analytics.cash_flow_statement` returns it for the same days, of books whose opening is
         known: adds cash at the end.
-    currency : str, optional
-        Written at the axis; by default that of the statement.
 
     Raises
     ------
@@ -61,7 +59,7 @@ def trend(income: Statement, cash_flow: Statement | None = None, *, currency: st
             raise InputError("cash_flow has no balances: load the books since their first entry, or give their opening")
         figures = [cash_flow.figures.figure("ending_cash_balance", one.key) for one in of_cash.values()]
         lines["Cash at the end"] = figures
-    unit = unit_text(currency or income.currency)
+    unit = unit_text(income.currency)
     return _picture("Revenues, net income and cash" if cash_flow else "Revenues and net income", income, lines, unit)
 
 

@@ -137,7 +137,6 @@ def report(
     raw
         Print the report's own columns, without sections and subtotals.
     """
-    presentation = presentation_of(source)
     with connect_source(source, days) as (client, period):
         reported = load_report(client, period)
         if as_json:
@@ -149,9 +148,7 @@ def report(
                 print_note(note)
         else:
             ledgers = load_ledgers(client, period, parents)
-            made = aa.cash_flow_statement(reported, ledgers=ledgers)
-            shown = replace(made, company=presentation.company, currency=presentation.currency)
-            print_statement(shown, as_json=False)
+            print_statement(aa.cash_flow_statement(reported, ledgers=ledgers), as_json=False)
 
 
 @command(READ)

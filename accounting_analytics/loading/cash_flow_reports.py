@@ -98,6 +98,8 @@ def load_cash_flow_report(
         tag_ids=tags,
         origin="loaded",
         read_at=read_at,
+        company=client.company,
+        currency=client.currency,
     )
     notes = count_notes((tables.noise_removed, *NOISE_REMOVED), (report.characters_replaced, *CHARACTERS_REPLACED))
     return dataclasses.replace(loaded, notes=(*notes, *zone_notes))

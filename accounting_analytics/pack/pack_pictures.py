@@ -44,14 +44,14 @@ def make_pictures(
     books: ComparedBooks, periods: PackPeriods, bridge: Bridge | None, statement: Statement, ahead: Outlook | None
 ) -> dict[str, PackPicture]:
     """Make the pictures that the books allow; `statement` is that of the compared periods."""
-    found, currency = {}, statement.currency
+    found = {}
     first = max(periods.months[0].start_date, books.days.start_date)
     months = Period(first, periods.this.end_date, periods.this.time_zone)
     wanted: list[tuple[str, str, Callable[[], go.Figure]]] = [
         (
             "balances",
             f"Cash at the end of each day, {periods.label}",
-            lambda: charts.running_balance(recompute_cash_flow(books.books, periods.this), currency=currency),
+            lambda: charts.running_balance(recompute_cash_flow(books.books, periods.this)),
         ),
         (
             "flows",
@@ -59,21 +59,20 @@ def make_pictures(
             lambda: charts.inflow_outflow(
                 recompute_cash_flow(books.books, months),
                 by="month",
-                currency=currency,
             ),
         ),
         (
             "payees",
             f"Whom most was paid to, {periods.label}",
-            lambda: charts.top_payees(statement.column(periods.key), currency=currency),
+            lambda: charts.top_payees(statement.column(periods.key)),
         ),
     ]
     if bridge is not None:
         text = f"Net change in cash from {bridge.before} to {bridge.after}, by payee"
-        wanted.insert(1, ("cash_bridge", text, lambda: charts.bridge(bridge, currency=currency)))
+        wanted.insert(1, ("cash_bridge", text, lambda: charts.bridge(bridge)))
     if ahead is not None:
         text = f"Cash expected at the end of each of the next {ahead.weeks} weeks, and its 80 % range"
-        wanted.append(("outlook", text, lambda: charts.outlook(ahead, currency=currency)))
+        wanted.append(("outlook", text, lambda: charts.outlook(ahead)))
     for name, text, make in wanted:
         try:
             found[name] = PackPicture(name, text, make())

@@ -1,6 +1,7 @@
 """What every chart has: marks that are figures, a table that unfolds, title, escaping, exact digits, refusals."""
 
 import copy
+import dataclasses
 import datetime as dt
 import functools
 import pickle
@@ -224,7 +225,7 @@ def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
     layout = chart(report).layout
     for text in ("2025-01-15 to 2025-03-31", "America/New_York", "supplied, not summed"):
         assert text in layout.title.subtitle.text
-    named = chart(report, currency="<EUR>").layout
+    named = chart(dataclasses.replace(report, currency="<EUR>")).layout
     for one, unit in ((layout, "amounts in the currency of the books"), (named, "&lt;EUR&gt;")):
         assert unit in {one.xaxis.title.text, one.yaxis.title.text}
 

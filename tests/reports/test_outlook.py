@@ -436,7 +436,7 @@ def test_opening_balances_do_not_move_cash():
 def test_what_is_shown_and_written():
     """The chart has a line for the balance, the ends of its range and the limit; JSON has amounts as text."""
     result = ahead(limit="1000")
-    figure = aa.charts.outlook(result, currency="EUR")
+    figure = aa.charts.outlook(result)
     assert [one.name for one in figure.data] == ["Cash at end", "High, 80 %", "Low, 80 %", "Limit"]
     assert list(figure.data[0].y) == list(result.frame["cash"])
     assert figure.mark(f"low|{LAST + 7 * DAY}").exact() == result["low", 1].exact()

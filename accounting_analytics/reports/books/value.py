@@ -450,7 +450,7 @@ class Books(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """What is known of the books, a row each."""
-        return pd.DataFrame(list(self._facts()), columns=["", "books"], dtype="str")
+        return pd.DataFrame(list(self._facts()), columns=["fact", "value"], dtype="str")
 
     def summary(self) -> str:
         """One line: how many lines of how many ledgers, and their days."""
@@ -490,7 +490,7 @@ class Books(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         facts = list(self._facts())
-        yield ResultPart([f"{name:12}{text}" for name, text in facts], pd.DataFrame(facts, columns=["", "books"]))
+        yield ResultPart([f"{name:12}{text}" for name, text in facts], pd.DataFrame(facts, columns=["fact", "value"]))
 
     def _content(self) -> Mapping[str, Any]:
         return {"summary": self.summary(), **dict(self._facts()), "notes": self.notes}

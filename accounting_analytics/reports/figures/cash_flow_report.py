@@ -49,6 +49,8 @@ class CashFlowReport(Result):
         True if it was recomputed without its lines, so that `lines` is empty.
     read_at : datetime, optional
         When a loaded report was requested.
+    company, currency : str or None
+        As the client or the books state them.
     notes : tuple of str
         Remarks for the reader: interpretations chosen, values normalized, parts omitted.
 
@@ -68,6 +70,8 @@ class CashFlowReport(Result):
     origin: Literal["loaded", "recomputed"] | None = None
     totals_only: bool = False
     read_at: dt.datetime | None = None
+    company: str | None = None
+    currency: str | None = None
 
     @property
     def ledgers(self) -> pd.DataFrame:

@@ -115,6 +115,8 @@ class Outlook(Result):
         How such outlooks erred on past weeks; None of too short a history.
     scale : int
         Fraction digits of the amounts.
+    currency : str or None
+        As the books state it.
     notes : tuple of str
         Remarks for the reader.
     """
@@ -124,6 +126,7 @@ class Outlook(Result):
     method: str
     score: ForecastScore | None
     scale: int
+    currency: str | None
     notes: tuple[str, ...]
     _cash: Figure
     _forecast: CashForecast
@@ -585,6 +588,7 @@ def outlook(
         forecasts.method,
         forecasts.score(),
         scale,
+        books.currency,
         (*source.notes_until(last), *books.own_notes, *notes, *recurring.notes),
         _cash_now(books, last),
         forecasts.latest,

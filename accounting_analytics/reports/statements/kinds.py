@@ -308,7 +308,10 @@ def _subject_of_report(report: CashFlowReport, ledgers: pd.DataFrame | None) -> 
     chart, source = _read_chart(ledgers), ReportSource(report)
     chart.tree.require(source.flows)
     source.require_same_cash(chart.tree.cash)
-    return _Subject(source, chart, ledgers, report.period, notes=choose_zone(report.period.time_zone).notes)
+    notes = choose_zone(report.period.time_zone).notes
+    return _Subject(
+        source, chart, ledgers, report.period, company=report.company, currency=report.currency, notes=notes
+    )
 
 
 def _subject(books: Books, period: PeriodLike, kind: _Kind, tags: Tags | None) -> _Subject:

@@ -131,6 +131,8 @@ def recompute_cash_flow(
         anchored=anchored,
         totals_only=not lines,
         notes=(*report.notes, *books.own_notes),
+        company=books.company,
+        currency=books.currency,
     )
 
 
