@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pyarrow as pa
 
-from accounting_analytics.core.errors import EmptyPeriodError
+from accounting_analytics.core.errors import EmptyPeriodError, InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.periods import Period, day_label
 
@@ -133,11 +133,14 @@ class Discovery(NamedTuple):
         Day of the first entry of the books; None where they have none.
     accepted : Period
         The days whose entries were followed: all, unless the service refuses some.
+    instance_id : str
+        Instance of the service; empty where it is not stated.
     """
 
     ledgers: int
     first_day: dt.date | None
     accepted: Period
+    instance_id: str = ""
 
     @classmethod
     def stated(cls, ledgers: Any) -> Self | None:  # noqa: ANN401 (any frame)
@@ -146,14 +149,24 @@ class Discovery(NamedTuple):
         if not stated:
             return None
         first = stated["first_day"]
-        found = cls(stated["ledgers"], first and dt.date.fromisoformat(first), Period.of(*stated["accepted"]))
+        days = first and dt.date.fromisoformat(first), Period.of(*stated["accepted"])
+        found = cls(stated["ledgers"], *days, stated.get("instance_id", ""))
         return found if not hasattr(ledgers, "__len__") or len(ledgers) >= found.ledgers else None
 
     def attach(self, ledgers: pd.DataFrame) -> None:
         """Give a chart of accounts its statement."""
         first, accepted = self.first_day, self.accepted
         days = [accepted.start_date.isoformat(), accepted.end_date.isoformat(), accepted.time_zone]
-        ledgers.attrs["discovery"] = {"ledgers": self.ledgers, "first_day": first and str(first), "accepted": days}
+        stated = {"ledgers": self.ledgers, "first_day": first and str(first), "accepted": days}
+        ledgers.attrs["discovery"] = stated | {"instance_id": self.instance_id}
+
+    def refuse_other_lines(self, instance_id: str) -> None:
+        """Refuse lines of another company than the ledgers."""
+        if instance_id and self.instance_id and instance_id != self.instance_id:
+            raise InputError(
+                f"the ledgers are those of instance {self.instance_id}, and the lines of {instance_id}: pass the "
+                "ledgers of the same company"
+            )
 
     def refuse_earlier(self, days: Period) -> None:
         """Refuse days that are all before the first entry of the books."""

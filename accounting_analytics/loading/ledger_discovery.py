@@ -454,7 +454,7 @@ class LedgerSearch:
         rows = [_row(ledger, types[hierarchy.root(ledger.id)], dtypes) for ledger in ledgers]
         frame = Ledgers.require_valid(pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes))
         frame.attrs["required"] = {str(role): roles[role] for role in RequiredLedger if role in roles}
-        discovery = Discovery(len(frame), self.first_day, self.days)
+        discovery = Discovery(len(frame), self.first_day, self.days, self._client.instance_id)
         discovery.attach(frame)
         frame.attrs["notes"] = (discovery.claim(), *self._notes(roles))
         return frame

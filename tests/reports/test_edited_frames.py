@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import FrameError, IncompleteLoadError
+from accounting_analytics.core.errors import FrameError, IncompleteLoadError, InputError
 
 DAYS = ("2025-03-01", "2025-03-31")
 CHANGED = "amounts, days or ledgers were changed after the load"
@@ -110,3 +110,13 @@ def test_what_is_said_and_what_to_do(lines, ledgers):
     moved.attrs.pop("load")
     statement = aa.income_statement(aa.Books(moved, ledgers, scale=2), DAYS)
     assert "The frame does not state its load" in " ".join(statement.notes)
+
+
+def test_ledgers_of_another_company_are_refused(lines, deep_books):
+    """Lines and ledgers of two instances are never the books of one."""
+    with deep_books.client() as client:
+        others = aa.discover_ledgers(client, "2025-01-01", "2025-01-31", progress=False)
+    with pytest.raises(
+        InputError, match=r"the ledgers are those of instance .*, and the lines of harbor-lane: pass the"
+    ):
+        aa.Books(lines, others)

@@ -136,6 +136,8 @@ class Books(Result):
         chart, metadata = _read_ledgers(ledgers), read_load_metadata(lines) or self._of_engine
         day_zone = zone_of_lines(lines, chart, time_zone, metadata)
         extent = None if metadata is None else Extent.of_load(metadata)
+        if metadata and (discovery := Discovery.stated(chart)):
+            discovery.refuse_other_lines(metadata.get("instance_id", ""))
         if changes := reasons_of_frame(lines):
             raise IncompleteLoadError(
                 f"the lines are not those that were loaded: {changes[0]}; lines that you chose or changed are "
