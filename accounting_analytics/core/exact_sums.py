@@ -232,9 +232,10 @@ class ExactLines(NamedTuple):
         if collect(self._within(days, "id").filter(nw.col("id").is_null()).head(1)).num_rows:
             raise FrameError(null_message("line_entries", "id"))
 
-    def require_distinct(self, chosen: nw.Expr) -> None:
-        """Refuse some lines if one occurs more than once; this costs more than the sums."""
-        ids = self.lines.select("id", "ledger_id", "datetime").filter(chosen).select("id")
+    def require_distinct(self, chosen: nw.Expr | None = None) -> None:
+        """Refuse some lines, or all, if one occurs more than once; this costs more than the sums."""
+        lines = self.lines if chosen is None else self.lines.select("id", "ledger_id", "datetime").filter(chosen)
+        ids = lines.select("id")
         line_id = nw.col("id")
         if self.in_memory:
             values = ids.collect("pyarrow").to_arrow()["id"]

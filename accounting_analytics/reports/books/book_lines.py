@@ -173,7 +173,7 @@ class LineSource:
     def require_each_once(self) -> None:
         """Refuse lines that state no load if one occurs twice, or an amount is not on its side."""
         if not self.states_days and not self._is_checked:
-            self.exact.require_distinct(~nw.col("ledger_id").is_null())
+            self.exact.require_distinct()
             require_sides(self.frame, self.scale)
             self._is_checked = True
 
