@@ -82,7 +82,7 @@ def load_books(
     reports : iterable of period-like, optional
         Days whose cash flow report of the service is loaded too, for :func:`~accounting_analytics.reconcile` and packs;
         by default the period, if one is given. Days before the first loaded one are left out: there is nothing to
-        compare.
+        compare. Local books have none: their syncs compared each month, as ``books.proofs`` says.
     time_zone : str or ZoneInfo, optional
         Zone that days are counted in; by default that of the period, else the client's, else UTC, which is then noted.
     engine : {"pandas", "pyarrow", "polars", "duckdb", "pyspark"}
@@ -120,7 +120,7 @@ def load_books(
     same |= {"allow_partial": allow_partial, "in_flight": in_flight, "progress": progress}
     load_again = partial(_load_again, **same)
     if isinstance(source, BooksReader):
-        of_local: dict[str, Any] = {"opening": opening, "chart": chart, "parents": parents, "reports": reports}
+        of_local: dict[str, Any] = {"opening": opening, "chart": chart, "parents": parents}
         of_local |= {"allow_partial": allow_partial or None, "ledgers": ledgers, "time_zone": time_zone}
         return source.read_books(period, since, engine, **of_local).loaded_by(load_again)
     require_type(source, LedgerClient, "source", "connect() returns one, and LocalBooks.open(folder) local books")

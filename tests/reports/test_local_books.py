@@ -51,7 +51,9 @@ def test_loads_read_the_books(books, loaded, frames, age):
     assert loaded.ledgers.equals(books.ledgers())
     assert age in loaded.notes
     assert (loaded.version, loaded.copy_of) == (0, books.source)
-    march = aa.load_books(books, MARCH)
+    march = aa.load_books(books, MARCH, reports=[MARCH])
+    assert march.reports == ()
+    assert march.proofs["2025-03"].proven_at is not None
     assert march.lines.equals(loaded.lines)
     assert march.period == aa.Period(*MARCH, books.time_zone)
     one = aa.load_books(books, MARCH, since=MARCH[0], ledgers=["Rent"], time_zone=books.time_zone)
@@ -153,7 +155,6 @@ REFUSED = [
     (lambda books: aa.load_books(books, parents={"a": None}), "parents has no effect on local books"),
     (lambda books: aa.load_books(books, chart=books.ledgers()), "chart has no effect on local books"),
     (lambda books: aa.load_books(books, allow_partial=True), "allow_partial has no effect on local books"),
-    (lambda books: aa.load_books(books, reports=["2025-03"]), "reports has no effect on local books"),
     (lambda books: aa.load_books(books, ledgers=["Rents"]), "Rents"),
     (lambda books: aa.load_books(books, engine="polars", ledgers=["Rent"]), "ledgers has no effect on local books"),
     (lambda books: aa.reconcile(aa.load_books(books)), "would be compared with themselves: load the books from the"),
