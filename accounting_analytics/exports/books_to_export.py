@@ -123,8 +123,7 @@ def _exact_lines(books: Books) -> pa.Table:
     if isinstance(lines, pa.Table):
         kept = [name for name in lines.column_names if name in LineEntries.dtypes() and name != "local_date"]
         return lines.select(kept).replace_schema_metadata(None)
-    LineEntries.require_frame(lines)
-    exact = LineEntries.checked_exact(lines, scale=books.scale)
+    exact = LineEntries.checked_exact(books.source.in_pandas("an export"), scale=books.scale)
     pa.default_memory_pool().release_unused()  # otherwise the pool keeps what the checks needed
     return arrow_table(exact.frame.drop(columns="local_date", errors="ignore"))
 

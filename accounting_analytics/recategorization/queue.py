@@ -40,7 +40,7 @@ from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import parse_date
-from accounting_analytics.core.schemas import Ledgers, LineEntries, Queue, QueueGroups
+from accounting_analytics.core.schemas import Ledgers, Queue, QueueGroups
 from accounting_analytics.reports.books.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.books.merchants import merchants
 from accounting_analytics.reports.books.value import to_books
@@ -142,8 +142,7 @@ def uncategorized_queue(
 
 def _exact_lines(books: Books) -> ExactFrame:
     """Lines of the books with exact amounts and ``local_date``; a missing column, and a line twice, are refused."""
-    lines = books.lines
-    LineEntries.require_frame(lines)
+    lines = books.source.in_pandas("the queue")
     if "opposing_ledger_ids" not in lines:
         raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
     require_columns(lines.columns, _NEEDED, "line_entries")

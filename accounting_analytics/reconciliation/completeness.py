@@ -241,8 +241,7 @@ def check_completeness(books: Books) -> Certificate:
     """
     books = to_books(books)
     books.require_loaded("a certificate")
-    lines, extent, reports = books.lines, books.extent, list(books.reports)
-    LineEntries.require_frame(lines)
+    lines, extent, reports = books.source.in_pandas("a certificate"), books.extent, list(books.reports)
     for name in _NEEDED:
         if name not in lines:
             raise FrameError(f"{LineEntries.__name__}: column is missing: {name}")

@@ -56,7 +56,7 @@ def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
         expenses.pivot_table(index="payee", columns="month", values="signed_amount", aggfunc="sum")
     """
     books = to_books(books)
-    lines, chart = books.lines, Ledgers.checked(books.ledgers)
+    lines, chart = books.source.in_pandas("an analysis frame"), Ledgers.checked(books.ledgers)
     frame = LineEntries.checked(lines)
     unknown = frame.loc[~frame["ledger_id"].isin(chart["id"]), "ledger_id"].unique()
     if len(unknown):

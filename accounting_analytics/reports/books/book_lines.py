@@ -20,7 +20,7 @@ from accounting_analytics.core.column_conversion import (
     local_midnights,
     negated,
 )
-from accounting_analytics.core.errors import IncompleteLoadError
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.exact_sums import (
     ExactLines,
     collect,
@@ -138,12 +138,21 @@ class LineSource:
         """Payee of each journal entry of the loaded days."""
         return payees_of_entries(self.lines(Span(self.loaded.start_date, self.loaded.end_date)), self.cash)
 
+    def in_pandas(self, what: str) -> pd.DataFrame:
+        """Return the frame, if it is in pandas; one of another engine is refused."""
+        if not isinstance(self.frame, pd.DataFrame):
+            raise InputError(
+                f"{what} takes lines in pandas, and these are in a {type(self.frame).__name__}: load the books with "
+                "engine='pandas'"
+            )
+        return self.frame
+
     @cached_property
     def dated(self) -> pd.DataFrame:
         """The lines in pandas: exact amounts, ``local_date``, and ``_entry``, the journal entry or the line itself."""
-        LineEntries.require_frame(self.frame)
-        require_columns(self.frame.columns, _NEEDED, "line_entries")
-        rows = exact_frame(self.frame, ["signed_amount"], scale=self._scale).frame
+        frame = self.in_pandas("this")
+        require_columns(frame.columns, _NEEDED, "line_entries")
+        rows = exact_frame(frame, ["signed_amount"], scale=self._scale).frame
         return rows.assign(local_date=local_midnights(rows["datetime"], self.time_zone), _entry=entry_ids(rows))
 
     def until(self, last: dt.date) -> pd.DataFrame:

@@ -328,7 +328,7 @@ class Books(Result):
         if self._load_again is None:
             raise InputError("refresh: these books were made of frames; load_books(client) loads books again")
         again = self._load_again(client, self)
-        changed = changed_rows(self._pandas_lines("refresh"), again.lines, self.scale, self.time_zone)
+        changed = changed_rows(self.source.in_pandas("refresh"), again.lines, self.scale, self.time_zone)
         kept = {"_period": self._period, "company": self.company, "currency": self.currency}
         copy = cast("Self", again._replaced(**kept, _changed=changed))  # noqa: SLF001 (of this class)
         if self.has_given_opening and not self._given.is_reported:
@@ -409,7 +409,7 @@ class Books(Result):
         own.attrs = {}
         LineSource(own, self.source.cash, self.time_zone, scale=self.scale).require_each_once()
         days = self.source.loaded
-        changes = _changes(self._pandas_lines("with_lines"), own, self.scale)
+        changes = _changes(self.source.in_pandas("with_lines"), own, self.scale)
         extent = self.extent._replace(days=days, label=label.strip(), changes=changes)
         source = LineSource(own, self.source.cash, self.time_zone, extent=extent, scale=self.scale)
         copy = self._replaced(source=source)
@@ -424,16 +424,6 @@ class Books(Result):
                 f"({', '.join(self.extent.changes)}); pass the books that with_lines was called on"
             )
 
-    def _pandas_lines(self, what: str) -> pd.DataFrame:
-        """Lines in pandas; those of another engine are refused."""
-        frame = self.source.frame
-        if not isinstance(frame, pd.DataFrame):
-            raise InputError(
-                f"{what} takes lines in pandas, and these are in a {type(frame).__name__}; load the books with "
-                "engine='pandas'"
-            )
-        return frame
-
     def __copy__(self) -> Self:
         return self
 
@@ -442,7 +432,7 @@ class Books(Result):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle has: not what is found again."""
-        self._pandas_lines("a pickle")
+        self.source.in_pandas("a pickle")
         found = {name for name, one in vars(type(self)).items() if isinstance(one, cached_property)}
         return {name: value for name, value in vars(self).items() if name not in found}
 
