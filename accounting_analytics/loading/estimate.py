@@ -24,7 +24,7 @@ DOCUMENTED_RATE = 320.0
 _DAY = dt.timedelta(days=1)
 _MANY_REQUESTS = 1000
 """More requests than these are announced."""
-_SAMPLE, _FEWEST = 20, 5
+_SAMPLE, _FEWEST = 20, 3
 """Requests, and windows with a page, after which those without one are expected to be like half of the others."""
 _SHORTEST = 0.5
 """Days: what fewer hours have does not show how many lines a whole day has."""
