@@ -140,7 +140,7 @@ def test_a_copy_that_spark_reads_itself(books, spark_session):
     """A frame that Spark read itself makes the same books, if days and opening are given beside it."""
     stored = spark_session.read.parquet(*(f"file:{path}" for path in DeltaTable(books.folder / "lines").file_uris()))
     opening = books.report(books.period).starting_balances
-    read = aa.Books(stored, books.ledgers(), books.period, opening=opening)
+    read = aa.Books(stored, books.ledgers(), books.period, time_zone=books.time_zone, opening=opening)
     report, expected = (
         aa.recompute_cash_flow(one, MARCH, lines=False) for one in (read, aa.load_books(books, engine="polars"))
     )
