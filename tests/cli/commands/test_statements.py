@@ -104,7 +104,7 @@ def test_balances_of_a_file(run_demo, tmp_path):
         in run_demo("statements", "balance-sheet", *MAY).stdout
     )
     (tmp_path / "balances.csv").write_text("\n".join(["ledger,balance", *lines[1:]]))
-    refused = run_demo("statements", "balance-sheet", *MAY, *given, code=1)
+    refused = run_demo("statements", "balance-sheet", *MAY, *given, code=2)
     assert "opening: the balances are of all ledgers, and debits less credits are" in refused.stderr
 
 
