@@ -68,12 +68,6 @@ def loaded_period(metadata: Mapping[str, Any]) -> Period:
     return Period.of(metadata["start_date"], metadata["end_date"], metadata["time_zone"])
 
 
-def stated_read_at(line_entries: Any) -> dt.datetime | None:  # noqa: ANN401 (any frame)
-    """Instant from which on the lines were read; None where nothing states it."""
-    text = (read_load_metadata(line_entries) or {}).get("read_at")
-    return dt.datetime.fromisoformat(text) if text else None
-
-
 def notes(frame_or_result: object) -> tuple[str, ...]:
     """Return the notes of a frame or a result: what was assumed, normalized or left out.
 

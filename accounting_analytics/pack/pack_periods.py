@@ -5,8 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from accounting_analytics.core.errors import PeriodError
-from accounting_analytics.core.fiscal_years import parse_period, year_name
+from accounting_analytics.core.fiscal_years import year_name
 from accounting_analytics.core.periods import Period, day_label
 from accounting_analytics.reports.statements.columns import (
     ColumnKind,
@@ -148,13 +147,3 @@ def _last_months(period: Period) -> Iterable[Period]:
         last = found[-1].start_date - _DAY
         found.append(Period(last.replace(day=1), last, period.time_zone))
     return reversed(found)
-
-
-def read_period(value: object, time_zone: str, fiscal_year_start_month: int) -> Period:
-    """Period of an argument: one in this zone, or a text such as ``2026-05`` or ``last-month``."""
-    if isinstance(value, Period):
-        if value.time_zone != time_zone:
-            raise PeriodError(f"period is {value}, but the days of the pack are counted in {time_zone}")
-        return value
-    # any other type is refused with a sentence
-    return parse_period(value, fiscal_year_start_month, time_zone=time_zone)  # type: ignore[arg-type]

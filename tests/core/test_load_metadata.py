@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import re
 from types import SimpleNamespace
 
 import pandas as pd
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import IncompleteLoadError
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.load_metadata import (
     LOAD_METADATA_KEY,
     DayRange,
@@ -20,7 +21,7 @@ from accounting_analytics.core.load_metadata import (
     read_load_metadata,
     subtract_days,
 )
-from accounting_analytics.reports.books.extent import changed_row_count, missing_reasons
+from accounting_analytics.reports.books.extent import Extent, changed_row_count, reasons_of_frame
 
 ENDS = st.one_of(
     st.dates(dt.date.max - dt.timedelta(8), dt.date.max), st.dates(dt.date.min, dt.date.min + dt.timedelta(8))
@@ -51,6 +52,13 @@ def test_metadata_is_read_from_frames_and_tables():
     table = pa.table({"id": ["lin_1"]}).replace_schema_metadata({LOAD_METADATA_KEY: json.dumps(METADATA)})
     assert read_load_metadata(frame()) == read_load_metadata(table) == METADATA
     assert loaded_period(METADATA) == MARCH
+
+
+def missing_reasons(lines, period):
+    """Return why lines of a period are not all there, by what their load states and by the frame."""
+    metadata = read_load_metadata(lines)
+    of_load = () if metadata is None else Extent.of_load(metadata).reasons(period)
+    return (*of_load, *reasons_of_frame(lines))
 
 
 @pytest.mark.parametrize(
@@ -92,12 +100,6 @@ def test_a_complete_load_misses_nothing():
             frame(complete=False, missing={"led_2": "2025-03-05/2025-03-06"}),
             "days of 1 ledger could not be loaded (ledger led_2: 2025-03-05/2025-03-06)",
         ),
-        (frame(filters={"tag_ids": ["tag_1"]}), "only lines with tag_ids=['tag_1'] were loaded"),
-        (frame(filters={"is_cashflow": False}), "only lines with is_cashflow=False were loaded"),
-        (
-            frame(filters={"is_cashflow": True, "review_status": "reviewed"}),
-            "only lines with review_status='reviewed' were loaded",
-        ),
         (frame(1), "1 lines were removed after the load of 2"),
         (frame(5), "there are 3 lines more than the 2 that were loaded: lines are there twice, or others were added"),
     ],
@@ -105,6 +107,23 @@ def test_a_complete_load_misses_nothing():
 def test_reasons_are_stated(lines, reason):
     """Each reason why lines are missing is one sentence."""
     assert missing_reasons(lines, MARCH) == (reason,)
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (frame(filters={"tag_ids": ["tag_1"]}), "only lines with tag_ids=['tag_1'] were loaded"),
+        (frame(filters={"is_cashflow": False}), "only lines with is_cashflow=False were loaded"),
+        (
+            frame(filters={"is_cashflow": True, "review_status": "reviewed"}),
+            "only lines with review_status='reviewed' were loaded",
+        ),
+    ],
+)
+def test_lines_of_some_filters_are_no_books(lines, reason):
+    """What a load left out by another filter than that of entries that touch cash is one sentence."""
+    with pytest.raises(InputError, match=re.escape(reason)):
+        missing_reasons(lines, MARCH)
 
 
 def test_messages_name_what_is_wrong_with_the_lines(demo_company):

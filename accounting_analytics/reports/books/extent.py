@@ -158,31 +158,6 @@ def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
     return 0 if metadata is None else len(line_entries) - int(metadata["lines"])
 
 
-def states_all_lines(line_entries: Any) -> bool:  # noqa: ANN401 (any frame)
-    """Whether a frame states its load and has as many lines, so that no line can be in it twice."""
-    return read_load_metadata(line_entries) is not None and not changed_row_count(line_entries)
-
-
-def missing_reasons(line_entries: Any, period: Period) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
-    """Why the lines of a period are certainly not all there, or not those that were loaded; empty if unknown."""
-    metadata = read_load_metadata(line_entries)
-    return () if metadata is None else (*reasons_of_load(metadata, period), *reasons_of_frame(line_entries))
-
-
-def reasons_of_load(metadata: Mapping[str, Any], period: Period) -> Iterator[str]:
-    """Why lines of a period were not loaded."""
-    if not metadata["complete"] and metadata["missing"]:
-        ledgers = metadata["missing"]
-        first, counted = next(iter(ledgers), ""), count_of(len(ledgers), "ledger")
-        yield f"days of {counted} could not be loaded (ledger {first}: {ledgers.get(first, '')})"
-    for name, value in metadata["filters"].items():
-        if (name, value) != _HARMLESS_FILTER:
-            yield f"only lines with {name}={quote(value)} were loaded"
-    loaded = loaded_period(metadata)
-    if not loaded.covers(period):
-        yield f"the load covers {loaded}, which does not include all of {period}"
-
-
 def reasons_of_frame(line_entries: Any) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
     """Why a frame certainly has not just the lines of its load; empty where it states none."""
     metadata, changed = read_load_metadata(line_entries), changed_row_count(line_entries)

@@ -327,8 +327,9 @@ class Books(Result):
         self.require_loaded("refresh")
         if self._load_again is None:
             raise InputError("refresh: these books were made of frames; load_books(client) loads books again")
+        before = self.source.in_pandas("refresh")
         again = self._load_again(client, self)
-        changed = changed_rows(self.source.in_pandas("refresh"), again.lines, self.scale, self.time_zone)
+        changed = changed_rows(before, again.lines, self.scale, self.time_zone)
         kept = {"_period": self._period, "company": self.company, "currency": self.currency}
         copy = cast("Self", again._replaced(**kept, _changed=changed))  # noqa: SLF001 (of this class)
         if self.has_given_opening and not self._given.is_reported:
