@@ -330,12 +330,10 @@ class Books(Result):
         before = self.source.in_pandas("refresh")
         again = self._load_again(client, self)
         changed = changed_rows(before, again.lines, self.scale, self.time_zone)
-        kept = {"_period": self._period, "company": self.company, "currency": self.currency}
-        copy = cast("Self", again._replaced(**kept, _changed=changed))  # noqa: SLF001 (of this class)
+        kept: dict[str, Any] = {"_period": self._period, "company": self.company, "currency": self.currency}
         if self.has_given_opening and not self._given.is_reported:
-            vars(copy)["_given"] = self._given
-            vars(copy).pop("opening", None)
-        return copy
+            kept["_given"] = self._given
+        return cast("Self", again._replaced(**kept, _changed=changed))  # noqa: SLF001 (of this class)
 
     def days_of(self, period: object) -> Period:
         """Days of an argument; those of the books without one. Relative names are as of the last day of the books."""
@@ -359,16 +357,16 @@ class Books(Result):
         return self._replaced(_period=self.days_of(period))
 
     def _replaced(self, **values: object) -> Self:
-        """Copy with other values; what was found of the lines is shared."""
+        """Copy with other values; what was found of the lines is shared, an opening that they change is found again."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), **values)
+        if not values.keys().isdisjoint(("_given", "source")):
+            vars(other).pop("opening", None)
         return other
 
     def with_opening(self, opening: object) -> Self:
         """Return the same books with another opening, as the argument of that name."""
-        copy = self._replaced(_given=GivenOpening.of(opening))
-        vars(copy).pop("opening", None)
-        return copy
+        return self._replaced(_given=GivenOpening.of(opening))
 
     def with_reports(self, reports: Iterable[CashFlowReport]) -> Self:
         """Return the same books with these reports of the service, in the place of those that they have."""
@@ -413,9 +411,7 @@ class Books(Result):
         changes = _changes(self.source.in_pandas("with_lines"), own, self.scale)
         extent = self.extent._replace(days=days, label=label.strip(), changes=changes)
         source = LineSource(own, self.source.cash, self.time_zone, extent=extent, scale=self.scale)
-        copy = self._replaced(source=source)
-        vars(copy).pop("opening", None)
-        return copy
+        return self._replaced(source=source)
 
     def require_loaded(self, what: str) -> None:
         """Refuse lines that a person chose or changed, where only those that were loaded will do."""
