@@ -14,9 +14,8 @@ from accounting_analytics.charts.category_charts import (
     outflows_by_category,
     top_payees,
 )
-from accounting_analytics.charts.matplotlib_charts import static_picture
 from accounting_analytics.charts.outlook_chart import outlook
-from accounting_analytics.charts.plotly_charts import Picture
+from accounting_analytics.charts.picture import Picture, static_picture
 from accounting_analytics.charts.statement_charts import margins, trend
 
 __all__ = [

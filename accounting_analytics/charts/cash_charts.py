@@ -27,17 +27,17 @@ from accounting_analytics.charts.marks import (
     check_largest,
     day_remarks,
     no_such_mark,
-    period_place,
+    period_places,
     step_series,
     unit_text,
 )
-from accounting_analytics.charts.plotly_charts import Picture
+from accounting_analytics.charts.picture import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, day_label
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.books.category_ledgers import required_ledgers
@@ -153,7 +153,7 @@ def inflow_outflow(
             remarks=remarks,
             unit=unit_text(report.currency),
             kind="columns",
-            places=[period_place(step) for step in shown],
+            places=period_places(shown),
             series=series,
             message="" if is_moved else "No cash moved in this period",
             find=report.__getitem__,
@@ -183,10 +183,10 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> Picture:
     check_largest(largest)
     figures = report.figures
     steps = [
-        (STARTING, f"Start {report.period.start_date}"),
+        (STARTING, f"Start {day_label(report.period.start_date)}"),
         *_waterfall_steps(figures, largest),
         *([(UNEXPLAINED, "Not explained by the flows")] if figures.figure(UNEXPLAINED).units else []),
-        (ENDING, f"End {report.period.end_date}"),
+        (ENDING, f"End {day_label(report.period.end_date)}"),
     ]
     rows = [(label, [figures.figure(key)]) for key, label in steps]
     title, remarks = "From starting to ending cash", _report_remarks(report, figures, with_first_day=False)
@@ -303,10 +303,11 @@ def balances(statement: Statement, *, largest: int = 5) -> Picture:
     balances = _AccountBalances.of_statement(statement)
     accounts, daily = balances.accounts(largest), balances.daily
     rules, period = daily.figures.rules, daily.period
-    title = f"Movement of cash since {rules.opening.day}" if rules.opening.is_movement else "Cash balances by account"
+    since = rules.opening.day if rules.opening.is_movement else None
+    title = f"Movement of cash since {day_label(since)}" if since else "Cash balances by account"
     unknown = sum(units is None for units in accounts[-1].units)
     missing = [f"{count_of(unknown, 'day')} without loaded lines are not drawn"] if unknown else []
-    remarks = [*day_remarks(period.start_date, period.end_date, statement.time_zone), *missing]
+    remarks = [*day_remarks(period), *missing]
     names = short_labels([one.name for one in accounts])
     unit = unit_text(statement.currency)
     return Picture.of(
@@ -359,10 +360,10 @@ def _report_remarks(report: CashFlowReport, figures: ReportFigures, *, with_firs
     period = report.period
     first = _first_known_day(figures) if with_first_day else period.start_date
     return [
-        *day_remarks(period.start_date, period.end_date, period.time_zone),
+        *day_remarks(period),
         *(["PARTIAL: lines are missing"] if report.partial else []),
         *(["starting balance supplied, not summed"] if report.anchored else []),
-        *([f"nothing before {first}"] if first > period.start_date else []),
+        *([f"nothing before {day_label(first)}"] if first > period.start_date else []),
     ]
 
 
@@ -537,16 +538,17 @@ class _AccountBalances:
         day = next((one for one in self.daily.days if str(one) == text), None)
         if account is None or day is None:
             raise no_such_mark(key)
-        label = f"{account.name}, end of {day}"
+        label = f"{account.name}, end of {day_label(day)}"
         if not self.daily.is_known(day):
-            return Figure(key, label, None, f"it is not known: lines of {day} were not loaded")
+            return Figure(key, label, None, f"it is not known: lines of {day_label(day)} were not loaded")
         return self.daily.figure(key, label, account.ledger_ids, day)
 
     def table(self, accounts: Sequence[_Account], title: str, subtitle: Sequence[str]) -> FigureTable:
         """Make the table of the balances at the end of each week, month or quarter."""
         ends = [step.periods[0][1].end_date for step in time_steps(self.daily.period, None)[1]]
         rows = [
-            (f"{day}", [self.figure(accounts, f"{one.key}{KEY_SEPARATOR}{day}") for one in accounts]) for day in ends
+            (day_label(day), [self.figure(accounts, f"{one.key}{KEY_SEPARATOR}{day}") for one in accounts])
+            for day in ends
         ]
         figures, heads = self.daily.figures, [one.name for one in accounts]
         lines = lines_behind(figures, sums_of(rows), MAX_LINES)

@@ -25,13 +25,14 @@ from accounting_analytics.charts.marks import (
     check_largest,
     day_remarks,
     find_figure,
-    period_place,
+    period_places,
     unit_text,
 )
-from accounting_analytics.charts.plotly_charts import Picture
+from accounting_analytics.charts.picture import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.core.periods import Period
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.books.payees import payees_of_entries
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries
@@ -154,8 +155,7 @@ def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
     statement = column.statement
     unit = unit_text(statement.currency)
     ((_, period),) = column.column.periods
-    days = day_remarks(period.start_date, period.end_date, statement.time_zone)
-    remarks = [*days, "entries that take cash out", _WITHOUT_TRANSFERS]
+    remarks = [*day_remarks(period), "entries that take cash out", _WITHOUT_TRANSFERS]
     amounts = [figure.exact() or Decimal(0) for _, figure in payees]
     series = Series(
         name="Paid",
@@ -171,7 +171,7 @@ def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
             remarks=remarks,
             unit=unit,
             kind="rows",
-            places=[Place(label) for label in short_labels([name for name, _ in payees], 34)],
+            places=[Place(label) for label in short_labels([name for name, _ in payees])],
             series=[series],
             message="" if payees else _NOTHING_PAID,
             find=partial(find_figure, [figure for _, figure in payees]),
@@ -197,7 +197,7 @@ def _periods(figures: StatementFigures) -> list[StatementColumn]:
 def _days(statement: Statement, columns: Sequence[StatementColumn]) -> list[str]:
     """First and last day of the columns, and their zone."""
     ((_, first),), ((_, last),) = columns[0].periods, columns[-1].periods
-    return day_remarks(first.start_date, last.end_date, statement.time_zone)
+    return day_remarks(Period(first.start_date, last.end_date, statement.time_zone))
 
 
 class _Category(NamedTuple):
@@ -289,7 +289,7 @@ class _CategoryFlows:
                 remarks=[*remarks, *of_unit],
                 unit=unit,
                 kind=kind,
-                places=[period_place(column) for column in self.columns],
+                places=period_places(self.columns),
                 series=series,
                 message="" if categories else _NOTHING_PAID,
                 full=full,

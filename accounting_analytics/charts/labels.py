@@ -5,6 +5,7 @@ Colours are far enough apart for people with colour vision deficiencies; no mean
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from accounting_analytics.core.messages import printable, shorten_middle
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 
 INK = "#1b1f24"
@@ -44,18 +45,21 @@ COLOUR_NAMES = dict(zip(ON_DARK, ("ink", "muted", "rule", "ground", "inflow", "o
 
 
 def cell_opacity(part: float) -> float:
-    """Opacity of a cell by its part of the full colour; text in ink can be read on all, on light and dark pages."""
-    return round(0.05 + 0.55 * min(part, 1.0), 2)
+    """Opacity of a cell by its part of the full colour; text in ink can be read on all, on light and dark pages.
+
+    It grows with the root of the part, so that small amounts have a colour on dark pages too.
+    """
+    return round(0.12 + 0.48 * math.sqrt(min(max(part, 0.0), 1.0)), 2)
 
 
-MAX_LABEL_LENGTH = 28
+MAX_LABEL_LENGTH = 80
 _SMALL = 10
 
 
 def short_labels(names: Sequence[str], limit: int = MAX_LABEL_LENGTH) -> list[str]:
     """Names on one line of at most `limit` characters; different marks have different labels.
 
-    A long name loses its middle, because names of ledgers often begin or end alike. A label that another mark has too
+    A longer name loses its middle, because names of ledgers often begin or end alike. A label that another mark has too
     ends in a number.
     """
     texts = [shortened(name, limit) for name in names]
@@ -74,6 +78,17 @@ def short_labels(names: Sequence[str], limit: int = MAX_LABEL_LENGTH) -> list[st
 def shortened(name: str, limit: int = MAX_LABEL_LENGTH) -> str:
     """Name on one line, without its middle where it is longer than `limit`."""
     return shorten_middle(" ".join(printable(name, " ").split()) or "without a name", limit)
+
+
+def word_lines(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Text on lines that fit, broken between words; a longer word has a line of its own."""
+    lines: list[str] = []
+    for word in printable(text, " ").split():
+        if lines and fits(f"{lines[-1]} {word}"):
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
 
 
 def amount_label(amount: Decimal, *, sign: bool = False) -> str:
@@ -98,7 +113,7 @@ def compact_amount(amount: Decimal) -> str:
     return f"{amount.quantize(Decimal(1)):f}".replace("-", "\N{MINUS SIGN}")
 
 
-def tick_text(amount: float) -> str:
-    """Amount of an axis: 25k, 1.5M."""
-    unit, letter = next((one for one in _UNITS if abs(amount) >= one[0]), (1, ""))
-    return f"{amount / unit:,.10g}{letter}".replace("-", "\N{MINUS SIGN}")
+def tick_text(amount: float, suffix: str = "") -> str:
+    """Amount of an axis: 25k, 1.5M, or with all digits before a suffix: 1,500%."""
+    unit, letter = next((one for one in _UNITS if abs(amount) >= one[0] and not suffix), (1, ""))
+    return f"{amount / unit:,.10g}{letter}{suffix}".replace("-", "\N{MINUS SIGN}")

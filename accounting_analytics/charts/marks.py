@@ -5,7 +5,7 @@ The figures of marks are exact; only the size of a mark is a float. Names are th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -14,6 +14,7 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import month_name
+from accounting_analytics.reports.statements.columns import days_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -65,6 +66,8 @@ class Series:
         Texts written at the marks.
     suffix : str
         After the amounts, such as a percent sign.
+    colours : sequence of str
+        Colour of each mark, where they are not all of one.
     """
 
     name: str
@@ -77,6 +80,12 @@ class Series:
     factor: int = 1
     shown: Sequence[str] = ()
     suffix: str = ""
+    colours: Sequence[str] = ()
+
+    @property
+    def bar_colours(self) -> Sequence[str]:
+        """Colour of each mark."""
+        return self.colours or [self.colour] * len(self.keys)
 
     @property
     def sizes(self) -> list[float | None]:
@@ -148,8 +157,45 @@ class ChartMarks:
         return ", ".join([self.title, *self.remarks])
 
 
-def period_place(column: StatementColumn) -> Place:
-    """Place of a period: month, quarter or first day without the year, and the year."""
+def by_name(chart: ChartMarks) -> ChartMarks:
+    """Chart of one period as bars with their names and amounts: points above one label would have no numbers."""
+    series = chart.series
+    shown = [
+        "not known" if amount is None else one.texts[0] if one.suffix else amount_label(one.factor * amount)
+        for one in series
+        for amount in one.amounts
+    ]
+    marks = Series(
+        name=chart.places[0].label,
+        keys=[one.keys[0] for one in series],
+        amounts=[one.amounts[0] for one in series],
+        colour=series[0].colour,
+        colours=[one.colour for one in series],
+        factor=series[0].factor,
+        shown=shown,
+        suffix=series[0].suffix,
+    )
+    return replace(chart, kind="rows", places=[Place(one.name) for one in series], series=[marks])
+
+
+_QUARTERS = ("Q1", "Q2", "Q3", "Q4")
+
+
+def period_places(columns: Sequence[StatementColumn]) -> list[Place]:
+    """Places of periods: month, quarter or first day without the year, and the year.
+
+    The first and the last quarter may be cut, and are named after those beside them.
+    """
+    places = [_period_place(column) for column in columns]
+    for at, beside, step in ((0, 1, -1), (-1, -2, 1)):
+        if len(places) > 1 and places[at].name not in _QUARTERS and places[beside].name in _QUARTERS:
+            name = _QUARTERS[(_QUARTERS.index(places[beside].name) + step) % len(_QUARTERS)]
+            places[at] = places[at]._replace(name=name)
+    return places
+
+
+def _period_place(column: StatementColumn) -> Place:
+    """Place of a period by itself."""
     ((_, period),) = column.periods
     first, last = period.start_date, period.end_date
     if first == last or (last - first).days < 7:  # noqa: PLR2004 (a week, which may be cut)
@@ -209,9 +255,9 @@ def find_figure(figures: Iterable[Figure], key: str) -> Figure:
     return found
 
 
-def day_remarks(first: object, last: object, time_zone: str) -> list[str]:
+def day_remarks(period: Period) -> list[str]:
     """Days of a chart, and their zone."""
-    return [f"{first}" if first == last else f"{first} to {last}", f"days in {time_zone}"]
+    return [days_label(period), f"days in {period.time_zone}"]
 
 
 def unit_text(currency: str | None) -> str:

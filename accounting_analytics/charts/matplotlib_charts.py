@@ -1,4 +1,8 @@
-"""Charts as pictures that need no browser and no script: for pages, PDF files and workbooks, drawn with matplotlib."""
+"""Charts as pictures that need no browser and no script: for pages, PDF files and workbooks, drawn with matplotlib.
+
+Texts have the room that they take in the font that matplotlib brings, which is wider than those of most readers, and
+SVG texts state that width: a picture is the same on every machine, and whole in every font.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +10,21 @@ import datetime as dt
 import hashlib
 import io
 import itertools
-import re
-import textwrap
 import warnings
-from functools import cache
-from html import escape
-from typing import TYPE_CHECKING, Any, Literal, overload
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.backends.backend_svg import FigureCanvasSVG, RendererSVG
 from matplotlib.dates import AutoDateLocator, date2num, num2date
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, fontManager
+from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.textpath import TextToPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from matplotlib.transforms import ScaledTranslation
+from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from accounting_analytics.charts.labels import (
     BALANCE_COLOUR,
@@ -39,12 +41,10 @@ from accounting_analytics.charts.labels import (
     cell_opacity,
     shortened,
     tick_text,
+    word_lines,
 )
 from accounting_analytics.charts.marks import labelled_places
-from accounting_analytics.charts.plotly_charts import Picture
-from accounting_analytics.core.arguments import require_type
-from accounting_analytics.core.errors import InputError
-from accounting_analytics.core.messages import printable, quote
+from accounting_analytics.core.messages import printable
 from accounting_analytics.core.periods import month_name
 
 if TYPE_CHECKING:
@@ -54,23 +54,20 @@ if TYPE_CHECKING:
 
     from accounting_analytics.charts.marks import ChartMarks, Series
 
-DEFAULT_WIDTH = 720
-_LEAST, _MOST = 240, 4000
 _WIDE = 560
 """From this width on, names are beside their bars and cells instead of above them."""
 _PIXELS_PER_INCH = 72  # so that a point of matplotlib is a pixel
-_PNG_DOTS, _PNG_MARGIN = 2, 14
-"""Dots of a PNG file per pixel, so that it is sharp on telephones, and pixels around the drawing."""
+_PNG_DOTS, _PNG_MARGIN, _MARGIN = 2, 14, 1
+"""Dots of a PNG file per pixel, so that it is sharp on telephones, and pixels around the drawing; browsers round."""
 _TITLE, _TEXT, _SMALL, _SMALLEST = 15, 11.5, 10.5, 9.5
 """Font sizes."""
-_TITLE_LINE, _LINE = 21, 17
+_TITLE_LINE, _LINE, _PERIODS = 21, 17, 38
+"""Heights of lines of text, and of the labels of periods."""
 _FONT = "DejaVu Sans"
-"""Font that matplotlib brings, wider than those of most readers: what has room in it is whole in theirs."""
 _OTHER_SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans Arabic")
 """Fonts for what that font lacks, of which a PNG file has those that are installed; SVG text has its reader's fonts."""
 _SVG_STYLE = "max-width:100%;height:auto;text-rendering:geometricPrecision"
 _SVG_FONTS = "-apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'DejaVu Sans', system-ui, sans-serif"
-"""Fonts of which none is wider than the one that is measured, before what a machine takes for its own."""
 _HATCHES = dict(zip(range(len(PATTERNS)), ("", "//", "--", "xx", "||", "\\\\"), strict=True))
 _DASHES: dict[str, Any] = {
     "solid": "solid",
@@ -80,212 +77,135 @@ _DASHES: dict[str, Any] = {
     "longdash": (0, (10, 3)),
     "longdashdot": (0, (10, 3, 2, 3)),
 }
+_SETTINGS: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "font.size": _TEXT,
+    "hatch.linewidth": 1.2,
+    "text.parse_math": False,
+    "path.simplify_threshold": 1.0,
+    "timezone": "UTC",
+    **{f"figure.subplot.{side}": at for side, at in zip(("left", "bottom", "right", "top"), (0, 0, 1, 1), strict=True)},
+}
 
-PICTURE_STYLE = (
-    "@media screen and (prefers-color-scheme: dark){.accounting-analytics-picture{"
-    + ";".join(f"--{name}:{ON_DARK[colour]}" for colour, name in COLOUR_NAMES.items())
-    + "}}"
-)
-"""Style with which a page shows its SVG pictures in dark colours on a dark screen; paper stays light."""
 
-
-@overload
-def static_picture(
-    figure: Picture, *, format: Literal["svg"] = ..., width: int = ..., dark: bool = ..., title: bool = ...
-) -> str: ...
-@overload
-def static_picture(
-    figure: Picture, *, format: Literal["png"], width: int = ..., dark: bool = ..., title: bool = ...
-) -> bytes: ...
-def static_picture(
-    figure: Picture,
-    *,
-    format: Literal["svg", "png"] = "svg",  # noqa: A002 (as in matplotlib and pandas)
-    width: int = DEFAULT_WIDTH,
-    dark: bool = False,
-    title: bool = True,
-) -> str | bytes:
-    """Draw a chart of this package without a browser: the same data, the same bytes.
-
-    Parameters
-    ----------
-    figure : Picture
-        As one of the functions of ``charts`` returns it; what was changed in it since is not drawn.
-    format : {"svg", "png"}
-        An SVG element for a page, whose text is text, or the bytes of a PNG file with two dots per pixel.
-    width : int
-        In CSS pixels, 240 to 4000. Text keeps its size, so 360 is for a telephone and 720 for a page; an SVG element
-        becomes narrower with its page, and its text smaller.
-    dark : bool
-        Colours of a dark page. An SVG element in light colours also becomes dark in a page that sets the colours
-        ``--ink``, ``--muted``, ``--rule``, ``--ground``, ``--inflow``, ``--outflow`` and ``--balance``.
-    title : bool
-        Whether the title and its remarks are above the chart.
-
-    Returns
-    -------
-    str or bytes
-        The SVG element, or the PNG file.
-
-    Raises
-    ------
-    InputError
-        `figure` is not a chart of this package, or an argument is not as described.
-    """
-    require_type(figure, Picture, "figure", "pass what a function of charts returns")
-    if format not in {"svg", "png"}:
-        raise InputError(f"format must be svg or png, not {quote(format)}")
-    if isinstance(width, bool) or not isinstance(width, int) or not _LEAST <= width <= _MOST:
-        raise InputError(f"width must be a whole number of pixels from {_LEAST} to {_MOST}, not {quote(width)}")
-    if figure.chart is None:
-        raise InputError("figure was not made by a function of charts; pass what one returns")
-    margin = _PNG_MARGIN if format == "png" else 0
-    installed = set(fontManager.get_font_names()) if format == "png" else set()
-    settings: Any = {
-        "svg.fonttype": "none",
-        "svg.hashsalt": hashlib.sha256(f"{figure.to_json()}{width}{title}".encode()).hexdigest(),
-        "font.family": [_FONT, *(name for name in _OTHER_SCRIPTS if name in installed)],
-        "font.size": _TEXT,
-        "hatch.linewidth": 1.2,
-        "text.parse_math": False,
-        "path.simplify_threshold": 1.0,
-        "timezone": "UTC",
-    }
-    written = io.BytesIO()
+def draw_picture(chart: ChartMarks, width: int, *, is_png: bool, is_dark: bool, with_title: bool) -> bytes:
+    """Draw a chart as an SVG element or a PNG file: the same chart, the same bytes."""
+    installed = set(fontManager.get_font_names()) if is_png else set()
+    drawn_of = (chart.title, chart.remarks, chart.unit, chart.kind, chart.places, chart.series, width, with_title)
+    fonts = [_FONT, *(name for name in _OTHER_SCRIPTS if name in installed)]
+    salt = hashlib.sha256(repr(drawn_of).encode()).hexdigest()
+    paper = Paper(chart, width, _PNG_MARGIN if is_png else _MARGIN, is_dark)
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()  # no setting of the reader's own changes a picture
+        settings: Any = _SETTINGS | {"svg.hashsalt": salt, "font.family": fonts}
         mpl.rcParams.update(settings)
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # SVG text has its reader's fonts
-        paper = Paper(figure.chart, width, margin, is_dark=dark, with_title=title)
-        drawn = paper.draw()
-        if format == "png":
-            FigureCanvasAgg(drawn).print_png(written, metadata={"Software": None})
-            return written.getvalue()
-        drawn.patch.set_visible(False)
-        FigureCanvasSVG(drawn).print_svg(written, metadata={"Date": None})
-    return _page_element(written.getvalue().decode(), figure.chart.words, width, paper.height)
+        drawn = _draw(paper, with_title=with_title)
+        if not is_png:
+            return _page_element(PageCanvas(drawn), chart.words)
+        written = io.BytesIO()
+        drawn.set_dpi(_PNG_DOTS * _PIXELS_PER_INCH)
+        FigureCanvasAgg(drawn).print_png(written, metadata={"Software": None})
+        return written.getvalue()
 
 
-class Paper:
-    """A picture while it is drawn: title and remarks above, and the chart below on ordinary axes."""
+class Paper(NamedTuple):
+    """What is drawn, in how many pixels, and on which ground."""
 
-    def __init__(self, chart: ChartMarks, width: int, margin: int, *, is_dark: bool, with_title: bool) -> None:
-        self.chart, self.width, self.margin, self.is_dark = chart, width, margin, is_dark
-        self.is_wide = width >= _WIDE
-        self.title = _wrapped(chart.title, width, _TITLE, bold=True) if with_title else []
-        self.remarks = _wrapped(" · ".join(chart.remarks), width, _TEXT) if with_title else []
-        self.head = _TITLE_LINE * len(self.title) + _LINE * len(self.remarks) + (8 if with_title else 0)
-        self.height: float = self.head
+    chart: ChartMarks
+    width: int
+    margin: int
+    is_dark: bool
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether names have room beside their bars."""
+        return self.width >= _WIDE
+
+    @property
+    def across(self) -> int:
+        """Width with margins."""
+        return self.width if self.margin == _MARGIN else self.width + 2 * self.margin
+
+    @property
+    def edge(self) -> float:
+        """Left edge of texts, as a part of the picture."""
+        return self.margin / self.across
 
     def colour(self, colour: str) -> str:
         """Colour of the page."""
         return ON_DARK.get(colour, colour) if self.is_dark else colour
 
-    def draw(self) -> Figure:
-        """Draw the chart."""
-        body, sides, draw = _BODIES[self.chart.kind](self) if not self.chart.message else (64, (0, 0, 0, 0), _message)
-        self.height = self.head + body
-        across, down = self.width + 2 * self.margin, self.height + 2 * self.margin
-        dots = _PIXELS_PER_INCH * (_PNG_DOTS if self.margin else 1)
-        figure = Figure(
-            figsize=(across / _PIXELS_PER_INCH, down / _PIXELS_PER_INCH), dpi=dots, facecolor=self.colour(GROUND)
-        )
-        left, right, above, below = sides
-        box = (
-            (self.margin + left) / across,
-            (self.margin + below) / down,
-            (self.width - left - right) / across,
-            (body - above - below) / down,
-        )
-        axes = figure.add_axes(box, facecolor="none")
-        axes.spines[:].set_visible(False)
-        axes.tick_params(length=0, labelcolor=self.colour(MUTED), labelsize=_TEXT, pad=5)
-        draw(self, axes)
-        baseline = float(self.margin)
-        for text in self.title:
-            baseline += _TITLE_LINE
-            at = self.margin / across, 1 - (baseline - 4) / down
-            figure.text(*at, text, fontsize=_TITLE, fontweight="bold", color=self.colour(INK))
-        for text in self.remarks:
-            baseline += _LINE
-            figure.text(self.margin / across, 1 - (baseline - 4) / down, text, color=self.colour(MUTED))
-        return figure
+
+def _draw(paper: Paper, *, with_title: bool) -> Figure:
+    """Draw title and remarks, and below them the chart on ordinary axes."""
+    chart = paper.chart
+    title = _lines(chart.title, paper.width - 2, _TITLE, bold=True) if with_title else []
+    remarks = _lines(" · ".join(chart.remarks), paper.width - 2) if with_title else []
+    head = _TITLE_LINE * len(title) + _LINE * len(remarks) + (8 if with_title else 0)
+    height, draw = _BODIES[chart.kind](paper) if not chart.message else (64.0, _draw_message)
+    down = head + height + 2 * paper.margin
+    figure = Figure(
+        (paper.across / _PIXELS_PER_INCH, down / _PIXELS_PER_INCH), _PIXELS_PER_INCH, facecolor=paper.colour(GROUND)
+    )
+    body = (paper.edge, paper.margin / down, 1 - 2 * paper.edge, height / down)
+    figure.set_layout_engine("constrained", rect=body, w_pad=0, h_pad=0, wspace=0, hspace=0)
+    lines = [
+        *((line, _TITLE_LINE, _TITLE, "bold", INK) for line in title),
+        *((line, _LINE, _TEXT, "normal", MUTED) for line in remarks),
+    ]
+    ends = itertools.accumulate(height for _, height, *_ in lines)
+    for end, (line, _, size, weight, colour) in zip(ends, lines, strict=True):
+        at = paper.edge, 1 - (paper.margin + end - 4) / down
+        figure.text(*at, line, fontsize=size, fontweight=weight, color=paper.colour(colour)).set_in_layout(False)
+    axes = figure.add_subplot(facecolor="none")
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0, labelcolor=paper.colour(MUTED), labelsize=_TEXT, pad=5)
+    draw(paper, axes)
+    return figure
 
 
-Sides = tuple[float, float, float, float]
-Drawing = tuple[float, Sides, "Callable[[Paper, Axes], None]"]
-"""Height of a chart, what is left free at its left, right, top and bottom, and what draws it on its axes."""
+Body = tuple[float, "Callable[[Paper, Axes], None]"]
+"""Height of a chart, and what draws it on its axes."""
 
 
-def _message(paper: Paper, axes: Axes) -> None:
+def _draw_message(paper: Paper, axes: Axes) -> None:
     """Write a sentence in the place of marks."""
     axes.axis("off")
-    text = "\n".join(_wrapped(paper.chart.message, paper.width, _TEXT + 1))
-    axes.text(0.5, 0.4, text, ha="center", va="center", color=paper.colour(INK), fontsize=_TEXT + 1)
+    text = "\n".join(_lines(paper.chart.message, paper.width - 4, _TEXT + 1))
+    axes.text(0.5, 0.5, text, ha="center", va="center", color=paper.colour(INK), fontsize=_TEXT + 1)
 
 
-def _plot_height(paper: Paper) -> float:
-    return min(max(190.0, paper.width * 0.34), 320.0)
+def _plot_body(paper: Paper, draw: Callable[[Paper, Axes], None]) -> Body:
+    """Body of axes of amounts over time, with the names of the series above them."""
+    plot = min(max(190.0, paper.width * 0.34), 320.0)
+    return plot + 30 + _LINE * _legend_grid(paper)[1] + _PERIODS, draw
 
 
-def _amount_axis(paper: Paper, axes: Axes, low: float, high: float) -> float:
-    """Label amounts, with a rule for each and a darker one for zero, and write the unit above.
-
-    Returns the pixels that the labels take left of the axis, which is moved where they need more.
-    """
+def _amount_axis(paper: Paper, axes: Axes, low: float, high: float) -> None:
+    """Label amounts, with a rule for each and a darker one for zero; above are the unit and the names of the series."""
     suffix = paper.chart.series[0].suffix
     axes.set_ylim(low, high)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda amount, _: tick_text(float(amount)) + suffix))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda amount, _: tick_text(float(amount), suffix)))
     axes.grid(axis="y", color=paper.colour(RULE), linewidth=1)
     axes.set_axisbelow(True)
     axes.axhline(0, color=paper.colour(MUTED), linewidth=1)
-    labels = [tick_text(float(amount)) + suffix for amount in axes.get_yticks() if low <= amount <= high]
-    left = max(_AMOUNTS, *(text_width(label) + 8 for label in labels))
-    box = axes.get_position()
-    moved = (left - _AMOUNTS) / (paper.width + 2 * paper.margin)
-    axes.set_position((box.x0 + moved, box.y0, box.width - moved, box.height))
-    axes.annotate(
-        _fitted(paper.chart.unit, paper.width),
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(-left, 8),
-        textcoords="offset points",
-        color=paper.colour(MUTED),
-        fontsize=_TEXT,
-    )
-    return left
-
-
-_AMOUNTS, _PERIODS = 46, 38
-"""Pixels left of an axis of amounts, and below an axis of periods."""
-_LEGEND_LINE, _SWATCH = 18, 26
-
-
-def _legend_rows(paper: Paper) -> tuple[int, int]:
-    """Columns and rows of the legend."""
-    names = [one.name for one in paper.chart.series]
-    if len(names) == 1:
-        return 1, 0
-    widest = min(max(text_width(name) for name in names) + _SWATCH + 14, paper.width)
-    columns = min(max(int(paper.width // widest), 1), len(names))
-    return columns, -(-len(names) // columns)
-
-
-def _draw_legend(paper: Paper, axes: Axes, left: float) -> None:
-    """Name the series above the axes, from the left edge of the picture, which is `left` pixels beside them."""
-    columns, rows = _legend_rows(paper)
+    above: dict[str, Any] = {"xycoords": ("figure fraction", "axes fraction"), "textcoords": "offset points"}
+    unit = _fitted(paper.chart.unit, paper.width)
+    axes.annotate(unit, (paper.edge, 1), xytext=(0, 8), color=paper.colour(MUTED), **above)
+    columns, rows = _legend_grid(paper)
     if not rows:
         return
-    names = [one.name for one in paper.chart.series]
     handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    moved = ScaledTranslation(-left / _PIXELS_PER_INCH, 20 / _PIXELS_PER_INCH, axes.figure.dpi_scale_trans)
+    names = [series.name for series in paper.chart.series]
+    from_edge = blended_transform_factory(axes.figure.transFigure, axes.transAxes)
     axes.legend(
         [handles[name] for name in names],
         [_fitted(name, paper.width - _SWATCH) for name in names],
         loc="lower left",
-        bbox_to_anchor=(0, 1),
-        bbox_transform=axes.transAxes + moved,
+        bbox_to_anchor=(paper.edge, 1),
+        bbox_transform=from_edge + ScaledTranslation(0, 22 / _PIXELS_PER_INCH, axes.figure.dpi_scale_trans),
         ncols=columns,
         frameon=False,
         borderpad=0,
@@ -298,13 +218,21 @@ def _draw_legend(paper: Paper, axes: Axes, left: float) -> None:
     )
 
 
-def _columns(paper: Paper) -> Drawing:
-    """Bars of periods, stacked from zero, with lines over them."""
-    above = 26 + _LEGEND_LINE * _legend_rows(paper)[1]
-    return _plot_height(paper) + above + _PERIODS, (_AMOUNTS, 4, above, _PERIODS), _draw_columns
+_SWATCH = 26
+
+
+def _legend_grid(paper: Paper) -> tuple[int, int]:
+    """Columns and rows of the names of the series; none of one series."""
+    names = [series.name for series in paper.chart.series]
+    if len(names) == 1:
+        return 1, 0
+    widest = min(max(text_width(name) for name in names) + _SWATCH + 14, paper.width)
+    columns = min(max(int(paper.width // widest), 1), len(names))
+    return columns, -(-len(names) // columns)
 
 
 def _draw_columns(paper: Paper, axes: Axes) -> None:
+    """Draw bars of periods, stacked from zero, with lines over them."""
     count = len(paper.chart.places)
     places = np.arange(count)
     width = min(0.7, 0.1 * count)
@@ -314,18 +242,10 @@ def _draw_columns(paper: Paper, axes: Axes) -> None:
         colour = paper.colour(series.colour)
         if series.is_line:
             marker: dict[str, Any] = {"marker": "D", "markersize": 4} if count * 14 < paper.width else {}
-            axes.plot(places, sizes, color=colour, linewidth=series.width, label=series.name, **marker)
-            for place, text in enumerate(series.shown):
-                if text:
-                    axes.annotate(
-                        text,
-                        (place, sizes[place]),
-                        xytext=(0, 8),
-                        textcoords="offset points",
-                        ha="right" if place > count / 2 else "left",
-                        color=paper.colour(INK),
-                        fontweight="bold",
-                    )
+            dashes = _DASHES[DASHES[series.number]]
+            axes.plot(
+                places, sizes, color=colour, linewidth=series.width, linestyle=dashes, label=series.name, **marker
+            )
             continue
         known = np.nan_to_num(sizes)
         bottoms = np.where(known >= 0, above, below)
@@ -336,119 +256,82 @@ def _draw_columns(paper: Paper, axes: Axes) -> None:
         above, below = above + np.maximum(known, 0), below + np.minimum(known, 0)
     lines = [size for series in paper.chart.series if series.is_line for size in series.sizes if size is not None]
     low, high = min([0.0, *below, *lines]), max([0.0, *above, *lines])
-    room = (high - low) * (0.12 if paper.chart.series[-1].shown else 0.03) or 1.0
-    left = _amount_axis(paper, axes, low - room * (low < 0), high + room * (high > 0 or low == high))
+    room = (high - low) * 0.03 or 1.0
+    _amount_axis(paper, axes, low - room * (low < 0), high + room * (high > 0 or low == high))
     _period_axis(paper, axes)
-    _draw_legend(paper, axes, left)
 
 
 def _period_axis(paper: Paper, axes: Axes) -> None:
-    """Label as many periods as have room."""
+    """Label as many periods as have room; the year is on a second line."""
     places = paper.chart.places
-    widest = max(text_width(one) for place in places for one in (place.name, place.year)) + 12
-    labels = labelled_places(places, int((paper.width - _AMOUNTS) // widest))
+    widest = max(text_width(text) for place in places for text in (place.name, place.year)) + 12
+    labels = labelled_places(places, int(paper.width * 0.9 // widest))
     axes.set_xlim(-0.5, len(places) - 0.5)
-    _write_ticks(paper, axes, labels)
-
-
-def _write_ticks(paper: Paper, axes: Axes, labels: Sequence[tuple[float, str]]) -> None:
-    """Write labels below an axis, within the picture; the year is on a second line."""
-    axes.set_xticks([at for at, _ in labels], labels=[""] * len(labels))
-    for at, text in labels:
-        for line, part in enumerate(text.split("\n")):
-            axes.annotate(
-                part,
-                (at, 0),
-                xycoords=("data", "axes fraction"),
-                xytext=(_offset_within(paper, axes, at, text_width(part)), -17 - 15 * line),
-                textcoords="offset points",
-                ha="center",
-                color=paper.colour(MUTED),
-            )
-
-
-def _offset_within(paper: Paper, axes: Axes, at: float, width: float, left: float = 0.0) -> float:
-    """Return how many pixels a text of a width, centred on a place of an axis, is moved to be within the picture."""
-    box, (first, last) = axes.get_position(), axes.get_xlim()
-    across = paper.width + 2 * paper.margin
-    centre = box.x0 * across - paper.margin + (at - first) / (last - first) * box.width * across
-    beside = width / 2 + 1  # browsers round
-    return float(max(min(centre, paper.width - beside), left + beside) - centre)
+    axes.set_xticks([at for at, _ in labels], [text for _, text in labels])
 
 
 _MOST_BESIDE = 0.3
 """Part of a picture that the label of the last day may take beside it."""
 
 
-def _days(paper: Paper) -> Drawing:
-    """Step lines of days, whose last amount is written beside them."""
-    above = 26 + _LEGEND_LINE * _legend_rows(paper)[1]
-    return _plot_height(paper) + above + _PERIODS, (_AMOUNTS, _room_beside(paper) or 6, above, _PERIODS), _draw_days
-
-
-def _room_beside(paper: Paper) -> float:
-    """Room for the label of the last day beside it; none where it takes too much of the picture."""
-    labels = [text for _, text, is_low in paper.chart.series[-1].labelled_days() if not is_low]
-    room = max((text_width(text, bold=True) + 14 for text in labels), default=0.0)
-    return room if room < paper.width * _MOST_BESIDE else 0.0
-
-
 def _draw_days(paper: Paper, axes: Axes) -> None:
+    """Draw step lines of days; the lowest and the last amount are written at them."""
     days = [dt.date.fromisoformat(place.label) for place in paper.chart.places]
     edges = [*days, days[-1] + dt.timedelta(days=1)]
     for series in paper.chart.series:
         sizes = [np.nan if size is None else size for size in series.sizes]
-        style: dict[str, Any] = {
-            "color": paper.colour(series.colour),
-            "linewidth": series.width,
-            "linestyle": _DASHES[DASHES[series.number]],
-        }
-        axes.plot(date2num(edges), [*sizes, sizes[-1]], drawstyle="steps-post", label=series.name, **style)
+        style: dict[str, Any] = {"color": paper.colour(series.colour), "linewidth": series.width}
+        dashes = _DASHES[DASHES[series.number]]
+        axes.plot(
+            date2num(edges), [*sizes, sizes[-1]], drawstyle="steps-post", label=series.name, linestyle=dashes, **style
+        )
     sizes = [size for series in paper.chart.series for size in series.sizes if size is not None]
     low, high = min([0.0, *sizes]), max([0.0, *sizes])
     room = (high - low) * 0.12 or 1.0
-    left = _amount_axis(paper, axes, low - room, high + room)
+    _amount_axis(paper, axes, low - room, high + room)
     axes.set_xlim(date2num(edges[0]), date2num(edges[-1]))
     last = paper.chart.series[-1]
     for at, text, is_low in last.labelled_days():
         point = (float(date2num(days[at])) + (0.5 if is_low else 1), last.sizes[at] or 0.0)
-        axes.plot(
-            *point,
-            marker="v" if is_low else "D",
-            markersize=6 if is_low else 4,
-            color=paper.colour(last.colour),
-            clip_on=False,
-        )
-        is_beside = not is_low and bool(_room_beside(paper))
-        moved = _offset_within(paper, axes, point[0], text_width(text, bold=True), left)
-        axes.annotate(
-            text,
-            point,
-            xytext=(7, 0) if is_beside else (moved, -8 if is_low else 8),
-            textcoords="offset points",
-            ha="left" if is_beside else "center",
-            va="center" if is_beside else "top" if is_low else "bottom",
-            color=paper.colour(INK),
-            fontweight="bold",
-            bbox=None if is_beside else {"facecolor": paper.colour(GROUND), "edgecolor": "none", "pad": 1},
-        )
-    pixels = axes.get_position().width * (paper.width + 2 * paper.margin)
-    most = max(int(pixels / 60), 2)
+        style = {"marker": "v" if is_low else "D", "markersize": 6 if is_low else 4}
+        axes.plot(*point, color=paper.colour(last.colour), clip_on=False, **style)
+        _label_day(paper, axes, text, point, part=(at + 0.5) / len(days), is_low=is_low)
+    _day_axis(paper, axes, days, edges)
+
+
+def _label_day(paper: Paper, axes: Axes, text: str, point: tuple[float, float], *, part: float, is_low: bool) -> None:
+    """Write an amount at its day, which is at a part of the axis: the last one beside the line, where it has room."""
+    is_beside = not is_low and text_width(text, bold=True) + 14 < paper.width * _MOST_BESIDE
+    side = "left" if part < 1 / 3 else "right" if part > 2 / 3 else "center"
+    axes.annotate(
+        text,
+        point,
+        xytext=(7, 0) if is_beside else (0, -8 if is_low else 8),
+        textcoords="offset points",
+        ha="left" if is_beside else side,
+        va="center" if is_beside else "top" if is_low else "bottom",
+        color=paper.colour(INK),
+        fontweight="bold",
+        bbox=None if is_beside else {"facecolor": paper.colour(GROUND), "edgecolor": "none", "pad": 1},
+    )
+
+
+def _day_axis(paper: Paper, axes: Axes, days: Sequence[dt.date], edges: Sequence[dt.date]) -> None:
+    """Label days, or the first ones of months; the year is on a second line, where it changes."""
+    most = max(int(paper.width * 0.8 / 60), 2)
     locator = AutoDateLocator(minticks=min(2, len(days)), maxticks=most, interval_multiples=True)
     ticks = [
-        one
-        for one in num2date(locator.tick_values(*map(_midnight, (edges[0], edges[-1]))))
-        if edges[0] <= one.date() < edges[-1]
+        tick
+        for tick in num2date(locator.tick_values(*map(_midnight, (edges[0], edges[-1]))))
+        if edges[0] <= tick.date() < edges[-1]
     ]
-    labels, shown_year = [], 0
     is_monthly = all(tick.day == 1 for tick in ticks) and len(days) > 62  # noqa: PLR2004 (two months)
+    labels, shown_year = [], 0
     for tick in ticks:
         name = month_name(tick) if is_monthly else f"{tick.day} {month_name(tick)}"
         labels.append(name if tick.year == shown_year else f"{name}\n{tick.year}")
         shown_year = tick.year
-    places = [float(date2num(one.date())) + (0 if is_monthly else 0.5) for one in ticks]
-    _write_ticks(paper, axes, list(zip(places, labels, strict=True)))
-    _draw_legend(paper, axes, left)
+    axes.set_xticks([float(date2num(tick.date())) + (0 if is_monthly else 0.5) for tick in ticks], labels)
 
 
 def _midnight(day: dt.date) -> dt.datetime:
@@ -457,54 +340,98 @@ def _midnight(day: dt.date) -> dt.datetime:
 
 _NAMES = 0.36
 """Part of a picture that names take at most."""
-_NARROW_ROW, _WIDE_ROW, _BAR = 38, 27, 14
+_BAR, _NAME_LINE, _GAP = 14, 15, 9
+"""Heights in a row: of a bar, of a line of its name, and of what is free."""
 
 
-def _rows(paper: Paper) -> Drawing:
-    """Bars with their names and amounts: beside them, or above them on a narrow picture."""
-    (series,) = paper.chart.series
-    height = (_WIDE_ROW if paper.is_wide else _NARROW_ROW) * len(paper.chart.places)
-    below = 42 if paper.chart.kind == "steps" else 22
-    sides: Sides = (2, 2, 0, below)
+class _NamedRows(NamedTuple):
+    """Names on at most two lines, amounts, and heights of rows of bars or cells: names are beside them, or above."""
+
+    names: Sequence[Sequence[str]]
+    amounts: Sequence[str]
+    bold: frozenset[int]
+    height: float
+    middles: Sequence[float]
+
+    @property
+    def names_width(self) -> float:
+        """Width of the widest name."""
+        return max(
+            text_width(line, bold=place in self.bold) for place, lines in enumerate(self.names) for line in lines
+        )
+
+
+def _rows_of(
+    paper: Paper, names: Sequence[str], amounts: Sequence[str], mark: float, bold: frozenset[int]
+) -> _NamedRows:
+    """Lay out rows whose marks have a height."""
+    rooms = [paper.width - 16 - text_width(amount, bold=True) for amount in amounts]
+    room = paper.width * _NAMES
+    lines = [_name_lines(name, room if paper.is_wide else one) for name, one in zip(names, rooms, strict=True)]
+    most = _NAME_LINE * max(map(len, lines))
     if paper.is_wide:
-        names = max(text_width(place.label, bold=True) for place in paper.chart.places)
-        amounts = max(text_width(text, bold=True) for text in series.shown)
-        sides = (min(names + 1, paper.width * _NAMES) + 14, amounts + 14, 0, below)
-    return height + below, sides, _draw_rows
+        return _NamedRows(lines, amounts, bold, max(mark, most) + _GAP, range(len(lines)))
+    height = most + mark + _GAP
+    above = [(3 + _NAME_LINE * len(of_name) + mark / 2) / height for of_name in lines]
+    return _NamedRows(lines, amounts, bold, height, [place - 0.5 + one for place, one in enumerate(above)])
 
 
-def _draw_rows(paper: Paper, axes: Axes) -> None:
+def _write_rows(paper: Paper, axes: Axes, rows: _NamedRows) -> None:
+    """Write names and amounts of rows at the edges of the picture: beside their marks, or above them."""
+    axes.set_ylim(len(rows.names) - 0.5, -0.5)
+    axes.set_yticks([])
+    amounts = max(text_width(text, bold=True) for text in rows.amounts)
+    beside, ends, above, offsets = "axes fraction", (0.0, 1.0), 0.0, (-rows.names_width - 12, amounts + 14)
+    if not paper.is_wide:
+        beside, ends, above, offsets = "figure fraction", (paper.edge, 1 - paper.edge), -0.5, (0.0, 0.0)
+    at: dict[str, Any] = {
+        "xycoords": (beside, "data"),
+        "textcoords": "offset points",
+        "va": "center" if paper.is_wide else "top",
+        "color": paper.colour(INK),
+    }
+    for place, (lines, amount) in enumerate(zip(rows.names, rows.amounts, strict=True)):
+        weight = "bold" if place in rows.bold else "normal"
+        name = axes.annotate(
+            "\n".join(lines), (ends[0], place + above), (offsets[0], 0), fontweight=weight, ha="left", **at
+        )
+        text = axes.annotate(amount, (ends[1], place + above), (offsets[1], 0), fontweight="bold", ha="right", **at)
+        for one in (name, text):
+            one.set_in_layout(place == 0)  # all have the same room
+
+
+def _bar_body(paper: Paper) -> Body:
+    """Body of bars with their names and amounts."""
     chart, (series,) = paper.chart, paper.chart.series
-    bars, last = _bars(chart), len(chart.places) - 1
-    row = _WIDE_ROW if paper.is_wide else _NARROW_ROW
-    below = 0.0 if paper.is_wide else (_NARROW_ROW - _BAR) / 2 / row - 0.06
-    places = np.arange(last + 1) + below
-    starts, sizes, colours = zip(*bars, strict=True)
-    axes.barh(places, sizes, _BAR / row, starts, color=[paper.colour(one) for one in colours], zorder=2)
-    for place, text in enumerate(series.shown):
-        is_total = chart.kind == "steps" and place in {0, last}
-        _write_row(paper, axes, place, chart.places[place].label, text, is_bold=is_total)
-    ends = [0.0, *(start + size for start, size, _ in bars)]
+    bold = frozenset({0, len(chart.places) - 1} if chart.kind == "steps" else ())
+    rows = _rows_of(paper, [place.label for place in chart.places], series.shown, _BAR, bold)
+    below = 42 if chart.kind == "steps" else 22
+    return rows.height * len(rows.names) + below, partial(_draw_bars, rows=rows)
+
+
+def _draw_bars(paper: Paper, axes: Axes, *, rows: _NamedRows) -> None:
+    """Draw bars, one below the other: from zero, or of a waterfall each from the end of the one before."""
+    chart, half = paper.chart, _BAR / rows.height / 2
+    starts, sizes, colours = zip(*_bars(chart), strict=True)
+    places = np.array(rows.middles)
+    axes.barh(places, sizes, 2 * half, starts, color=[paper.colour(one) for one in colours], zorder=2)
+    ends = [0.0, *(start + size for start, size in zip(starts, sizes, strict=True))]
     room = (max(ends) - min(ends)) * 0.01 or 1.0
     axes.set_xlim(min(ends) - room * (min(ends) < 0), max(ends) + room)
-    axes.set_ylim(last + 0.5, -0.5)
-    axes.set_yticks([])
-    axes.set_xticks([])
+    _write_rows(paper, axes, rows)
     muted: dict[str, Any] = {"color": paper.colour(MUTED), "linewidth": 1, "zorder": 1}
+    axes.set_xticks([])
     if chart.kind == "steps":
-        locator = MaxNLocator(nbins=max(3, int(paper.width / 140)), steps=[1, 2, 2.5, 5, 10])
-        first, last_amount = axes.get_xlim()
-        ticks = [float(one) for one in locator.tick_values(first, last_amount) if first <= one <= last_amount]
-        _write_ticks(paper, axes, [(one, tick_text(one)) for one in ticks])
-        levels = ends[1:-1]
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=max(3, int(paper.width / 140)), steps=[1, 2, 2.5, 5, 10]))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda amount, _: tick_text(float(amount))))
         if paper.is_wide:
             axes.grid(axis="x", color=paper.colour(RULE), linewidth=1)
             axes.set_axisbelow(True)
-            axes.vlines(levels, np.arange(last), np.arange(last) + 1, linestyles=(0, (2, 2)), **muted)
+            axes.vlines(ends[1:-1], places[:-1], places[1:], linestyles=(0, (2, 2)), **muted)
     if paper.is_wide:
         axes.axvline(0, **muted)
     else:  # a rule of the whole height would cross the names
-        axes.vlines([0] * len(bars), places - _BAR / row / 2, places + _BAR / row / 2, **muted)
+        axes.vlines([0] * len(sizes), places - half, places + half, **muted)
     _write_below(paper, axes, chart.unit)
 
 
@@ -513,7 +440,7 @@ def _bars(chart: ChartMarks) -> list[tuple[float, float, str]]:
     (series,) = chart.series
     sizes = [size or 0.0 for size in series.sizes]
     if chart.kind == "rows":
-        return [(0.0, size, series.colour) for size in sizes]
+        return [(0.0, size, colour) for size, colour in zip(sizes, series.bar_colours, strict=True)]
     sums = list(itertools.accumulate(sizes))
     changes = [
         (start, size, INFLOW_COLOUR if size >= 0 else OUTFLOW_COLOUR)
@@ -523,49 +450,44 @@ def _bars(chart: ChartMarks) -> list[tuple[float, float, str]]:
 
 
 def _write_below(paper: Paper, axes: Axes, text: str) -> None:
-    """Write a text at the lower left of the picture."""
-    across, down = paper.width + 2 * paper.margin, paper.height + 2 * paper.margin
-    text = _fitted(text, paper.width)
-    axes.figure.text(paper.margin / across, (paper.margin + 4) / down, text, color=paper.colour(MUTED))
+    """Write a text below the axes."""
+    axes.set_xlabel(_fitted(text, paper.width), loc="left", color=paper.colour(MUTED))
 
 
-def _write_row(paper: Paper, axes: Axes, place: float, name: str, text: str, *, is_bold: bool) -> None:
-    """Write name and amount of a row: at the edges of the picture, beside its bar or above it."""
-    box = axes.get_position()
-    across = paper.width + 2 * paper.margin
-    edges = [(paper.margin / across - box.x0) / box.width, (1 - paper.margin / across - box.x0) / box.width]
-    room = paper.width * _NAMES if paper.is_wide else paper.width - text_width(text, bold=True) - 14
-    at: dict[str, Any] = {
-        "transform": axes.get_yaxis_transform(),
-        "color": paper.colour(INK),
-        "va": "center",
-        "fontsize": _TEXT,
-    }
-    down = place if paper.is_wide else place - 0.22
-    axes.text(
-        edges[0], down, _fitted(name, room, bold=is_bold), ha="left", fontweight="bold" if is_bold else "normal", **at
-    )
-    axes.text(edges[1], down, text, ha="right", fontweight="bold", **at)
+_CELL = 22
 
 
-_CELL, _WIDE_CELL_ROW, _NARROW_CELL_ROW, _CELL_NAMES = 22, 26, 42, 0.3
-
-
-def _cells(paper: Paper) -> Drawing:
-    """Rows of cells, the deeper in colour the larger, with their amounts where these have room."""
-    row = _WIDE_CELL_ROW if paper.is_wide else _NARROW_CELL_ROW
-    names = max(text_width(series.name) for series in paper.chart.series)
-    left = min(names + 1, paper.width * _CELL_NAMES) + 12 if paper.is_wide else 0
-    below = _PERIODS + (0 if _cells_fit(paper, left) else 18)
-    return row * len(paper.chart.series) + below, (left, 0, 0, below), _draw_cells
-
-
-def _cells_fit(paper: Paper, left: float) -> bool:
-    """Whether the amounts have room in their cells."""
+def _cell_body(paper: Paper) -> Body:
+    """Body of rows of cells, the deeper in colour the larger, with their amounts where these have room."""
+    series = paper.chart.series
+    rows = _rows_of(paper, [one.name for one in series], [""] * len(series), _CELL, frozenset())
+    left = rows.names_width + 12 if paper.is_wide else 0.0
     width = (paper.width - left) / len(paper.chart.places)
-    return all(
-        text_width(text, _cell_size(paper)) <= width - 2 for series in paper.chart.series for text in series.shown
-    )
+    size = _SMALL if paper.is_wide else _SMALLEST
+    fits = all(text_width(text, size) <= width - 2 for one in series for text in one.shown)
+    rows = rows._replace(height=rows.height - _GAP + 4)
+    below = _PERIODS + (0 if fits else 18)
+    return rows.height * len(series) + below, partial(_draw_cells, rows=rows, size=size if fits else 0)
+
+
+def _draw_cells(paper: Paper, axes: Axes, *, rows: _NamedRows, size: float) -> None:
+    """Draw the cells, with their amounts in a font size, if there is one."""
+    chart, count = paper.chart, len(paper.chart.places)
+    half, gap = _CELL / rows.height / 2, 0.5 * count / paper.width
+    start, width = np.arange(count) - 0.5 + gap, 1 - 2 * gap
+    for middle, series in zip(rows.middles, chart.series, strict=True):
+        colours = [_cell_colour(paper, series, one) for one in series.sizes]
+        axes.broken_barh([(one, width) for one in start], (middle - half, 2 * half), facecolors=colours, linewidth=0)
+        empty = start[[colour == "none" for colour in colours]]
+        if len(empty):
+            axes.hlines([middle + half] * len(empty), empty, empty + width, paper.colour(RULE), linewidth=1)
+        for column, text in enumerate(series.shown if size else ()):
+            written = axes.text(column, middle, text, ha="center", va="center", fontsize=size, color=paper.colour(INK))
+            written.set_in_layout(False)
+    _write_rows(paper, axes, rows)
+    _period_axis(paper, axes)
+    if not size:
+        _write_below(paper, axes, f"the deepest colour is {chart.full:,.0f} or more")
 
 
 def _cell_colour(paper: Paper, series: Series, size: float | None) -> tuple[str, float] | str:
@@ -575,112 +497,159 @@ def _cell_colour(paper: Paper, series: Series, size: float | None) -> tuple[str,
     return paper.colour(series.colour), cell_opacity(size / float(paper.chart.full))
 
 
-def _cell_size(paper: Paper) -> float:
-    return _SMALL if paper.is_wide else _SMALLEST
-
-
-def _draw_cells(paper: Paper, axes: Axes) -> None:
-    chart, count = paper.chart, len(paper.chart.places)
-    box = axes.get_position()
-    across = paper.width + 2 * paper.margin
-    left = box.x0 * across - paper.margin
-    row = _WIDE_CELL_ROW if paper.is_wide else _NARROW_CELL_ROW
-    down = 0.0 if paper.is_wide else 0.22
-    fits = _cells_fit(paper, left)
-    gap = 0.5 * count / (paper.width - left)
-    start, width = np.arange(count) - 0.5 + gap, 1 - 2 * gap
-    ink, half = paper.colour(INK), _CELL / row / 2
-    for place, series in enumerate(chart.series):
-        name = _fitted(series.name, left - 12 if paper.is_wide else paper.width)
-        above = place if paper.is_wide else place - 0.25
-        axes.text(
-            -left / (paper.width - left), above, name, transform=axes.get_yaxis_transform(), va="center", color=ink
-        )
-        middle = place + down
-        colours = [_cell_colour(paper, series, size) for size in series.sizes]
-        axes.broken_barh([(one, width) for one in start], (middle - half, 2 * half), facecolors=colours, linewidth=0)
-        empty = start[[colour == "none" for colour in colours]]
-        if len(empty):
-            bottoms = [middle + half] * len(empty)
-            axes.hlines(bottoms, empty, empty + width, paper.colour(RULE), linewidth=1)
-        for column, text in enumerate(series.shown if fits else ()):
-            axes.text(column, middle, text, ha="center", va="center", fontsize=_cell_size(paper), color=ink)
-    axes.set_ylim(len(chart.series) - 0.5, -0.5)
-    axes.set_yticks([])
-    _period_axis(paper, axes)
-    if not fits:
-        _write_below(paper, axes, f"the deepest colour is {chart.full:,.0f} or more")
-
-
-_BODIES: dict[str, Callable[[Paper], Drawing]] = {
-    "columns": _columns,
-    "days": _days,
-    "steps": _rows,
-    "rows": _rows,
-    "cells": _cells,
+_BODIES: dict[str, Callable[[Paper], Body]] = {
+    "columns": partial(_plot_body, draw=_draw_columns),
+    "days": partial(_plot_body, draw=_draw_days),
+    "steps": _bar_body,
+    "rows": _bar_body,
+    "cells": _cell_body,
 }
 
 
-@cache
 def text_width(text: str, size: float = _TEXT, *, bold: bool = False) -> float:
     """Width of a text in pixels, in the font that matplotlib brings; letters that it lacks are as wide as high."""
+    return _text_box(text, size, bold)[0]
+
+
+@cache
+def _text_box(text: str, size: float, bold: bool) -> tuple[float, float, float]:  # noqa: FBT001 (as it is cached)
+    """Width, height and descent of a text."""
     font = FontProperties(family=[_FONT], size=size, weight="bold" if bold else "normal")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        width, _, _ = TextToPath().get_text_width_height_descent(printable(text, " "), font, ismath=False)
-    return float(width)
+    known = get_font(findfont(font)).get_charmap()
+    there = "".join(letter for letter in printable(text, " ") if ord(letter) in known)
+    width, height, descent = TextToPath().get_text_width_height_descent(there, font, ismath=False)
+    return float(width) + size * (len(text) - len(there)), float(height), float(descent)
 
 
-def _wrapped(text: str, width: float, size: float, *, bold: bool = False) -> list[str]:
-    """Text on lines of a width, broken between words."""
-    letters = len(text)
-    lines = [text]
-    while letters > 1 and any(text_width(line, size, bold=bold) > width for line in lines):
+def _lines(text: str, width: float, size: float = _TEXT, *, bold: bool = False) -> list[str]:
+    """Text on lines of a width."""
+    return word_lines(text, lambda line: text_width(line, size, bold=bold) <= width)
+
+
+def _name_lines(name: str, width: float, *, bold: bool = False) -> list[str]:
+    """Name on at most two lines of a width, without its middle where it needs more."""
+    letters, lines = 2 * len(name), _lines(name, width, bold=bold)  # letters of two columns too
+    while letters > 1 and (len(lines) > 2 or any(text_width(line, bold=bold) > width for line in lines)):  # noqa: PLR2004
         letters -= 1
-        lines = textwrap.wrap(text, letters, break_on_hyphens=False)
+        lines = _lines(shortened(name, letters), width, bold=bold)
     return lines
 
 
-def _fitted(text: str, width: float, *, bold: bool = False) -> str:
-    """Text without its middle where it is wider than there is room."""
-    letters = 2 * len(text)  # letters of two columns too
-    fitted = shortened(text, letters)
-    while letters > 2 and text_width(fitted, bold=bold) > width:  # noqa: PLR2004 (a letter and the sign of what is left out)
+def _fitted(text: str, width: float) -> str:
+    """Text on one line, without its middle where it is wider than there is room."""
+    letters, fitted = 2 * len(text), text
+    while letters > 1 and text_width(fitted) > width:
         letters -= 1
         fitted = shortened(text, letters)
     return fitted
 
 
+class PageRenderer(RendererSVG):
+    """Measures texts in the font that matplotlib brings, on every machine, and notes the width of each."""
+
+    def __init__(self, width: float, height: float, file: io.StringIO) -> None:
+        super().__init__(width, height, file, metadata={"Date": None})  # type: ignore[no-untyped-call]
+        self.text_widths: list[float] = []
+
+    def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: object) -> tuple[float, float, float]:
+        """Return the room that a text takes."""
+        del ismath  # no text is
+        return _text_box(s, prop.get_size_in_points(), prop.get_weight() == "bold")
+
+    def draw_text(self, gc: Any, x: float, y: float, s: str, prop: FontProperties, *more: Any, **options: Any) -> None:  # noqa: ANN401 (as matplotlib has it)
+        """Draw a text."""
+        self.text_widths.append(text_width(s, prop.get_size_in_points(), bold=prop.get_weight() == "bold"))
+        super().draw_text(gc, x, y, s, prop, *more, **options)  # type: ignore[no-untyped-call]
+
+
+class PageCanvas(FigureCanvasSVG):
+    """A canvas whose layout is that of its page."""
+
+    def __init__(self, figure: Figure) -> None:
+        super().__init__(figure)
+        self.file = io.StringIO()
+        width, height = (_PIXELS_PER_INCH * inches for inches in figure.get_size_inches())
+        self._renderer = PageRenderer(width, height, self.file)
+
+    def get_renderer(self) -> PageRenderer:
+        """Return what measures the texts."""
+        return self._renderer
+
+
+_SVG, _XLINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 _COLOURS = {shown: name for colour, name in COLOUR_NAMES.items() for shown in (colour, ON_DARK[colour])}
-_COLOUR = re.compile("#[0-9a-f]{6}")
-_LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}(?=[ \"])")
-_TAG = re.compile("<[^>]+>")
-_AROUND = re.compile("<metadata>.*?</metadata>|<style.*?</style>|<clipPath.*?</clipPath>|</?g[^>]*>", re.DOTALL)
-"""What matplotlib writes around the elements of a drawing, which a page does not need."""
-_NOT_NEEDED = re.compile(r' clip-path="[^"]*"| transform="rotate\(-0 [^"]*"|(?:font-family|stroke-line\w+): [^;"]*;? ?')
+_NOT_NEEDED = {"font-family", "stroke-linejoin", "stroke-linecap"}
 
 
-def _page_element(drawn: str, words: str, width: int, height: float) -> str:
-    """Write what matplotlib drew as one SVG element for a page, which may give its colours other values.
+def _page_element(canvas: PageCanvas, words: str) -> bytes:
+    """Draw as one SVG element for a page, which may give its colours other values; `words` are what is read aloud.
 
-    `words` are what is read aloud. Coordinates have one digit behind the point; texts have the fonts of the page.
+    Coordinates have one digit behind the point. Texts have the fonts of the page, and the widths that they had here.
     """
-    inside = drawn[drawn.index("<metadata>") : drawn.rindex("</svg>")]
-    elements = re.sub(r">\s+<", "><", _TAG.sub(_short_tag, _AROUND.sub("", inside))).strip()
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
-        f'viewBox="0 0 {width} {height:g}" width="{width}" height="{height:g}" role="img" aria-label="{escape(words)}" '
-        f'class="accounting-analytics-picture" font-family="{_SVG_FONTS}" style="{_SVG_STYLE}">'
-        f"{elements}</svg>"
+    canvas.figure.patch.set_visible(False)
+    renderer = canvas.get_renderer()
+    canvas.figure.draw(renderer)
+    renderer.finalize()  # type: ignore[no-untyped-call]
+    widths = iter(renderer.text_widths)
+    drawn = ET.fromstring(canvas.file.getvalue())  # noqa: S314 (written above)
+    width, height = (f"{_PIXELS_PER_INCH * inches:g}" for inches in canvas.figure.get_size_inches())
+    page = ET.Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "viewBox": f"0 0 {width} {height}",
+            "width": width,
+            "height": height,
+            "role": "img",
+            "aria-label": words,
+            "class": "accounting-analytics-picture",
+            "font-family": _SVG_FONTS,
+            "style": _SVG_STYLE,
+        },
     )
+    _copy_elements(drawn, page)
+    for text in page.iter("text"):
+        text.attrib |= {"textLength": f"{next(widths):.1f}", "lengthAdjust": "spacingAndGlyphs"}
+    return ET.tostring(page, encoding="unicode").encode()
 
 
-def _short_tag(tag: re.Match[str]) -> str:
-    """Write a tag without what is not needed or too small to be seen, and with colours that the page may set."""
-    short = _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), _NOT_NEEDED.sub("", tag[0]))
-    short = " ".join(short.split()).replace(": ", ":").replace("; ", ";").replace(';"', '"')
-    return _COLOUR.sub(lambda found: _variable(found[0]), short)
+def _copy_elements(drawn: ET.Element, page: ET.Element) -> None:
+    """Copy what matplotlib drew without its groups, clip paths and own style."""
+    for element in drawn:
+        name = element.tag.removeprefix(_SVG)
+        if name == "g":
+            _copy_elements(element, page)
+        elif name not in {"metadata", "style", "clipPath"}:
+            copied = ET.SubElement(page, name, {key.removeprefix(_XLINK): value for key, value in _short(element)})
+            copied.text = element.text if name == "text" else None
+            _copy_elements(element, copied)
 
 
-def _variable(colour: str) -> str:
-    return f"var(--{_COLOURS[colour]},{colour})" if colour in _COLOURS else colour
+def _short(element: ET.Element) -> list[tuple[str, str]]:
+    """Attributes without what is not needed or too small to be seen, and with colours that the page may set."""
+    kept = []
+    for key, value in element.items():
+        if key == "style":
+            rules = [rule.strip().split(": ") for rule in value.split(";") if rule.strip()]
+            style = [f"{name}:{_page_colour(one)}" for name, one in rules if name not in _NOT_NEEDED]
+            kept.append((key, ";".join(style)))
+        elif key in {"fill", "stroke"}:
+            kept.append(("style", f"{key}:{_page_colour(value)}"))
+        elif key == "transform" and value.startswith("translate("):
+            kept += zip("xy", map(_rounded, value.removeprefix("translate(").removesuffix(")").split()), strict=True)
+        elif key not in {"clip-path", "transform"}:
+            kept.append((key, " ".join(map(_rounded, value.split()))))
+    return kept
+
+
+def _rounded(word: str) -> str:
+    """Coordinate with one digit behind the point; any other word as it is."""
+    try:
+        return f"{float(word):.1f}".removesuffix(".0")
+    except ValueError:
+        return word
+
+
+def _page_colour(value: str) -> str:
+    """Colour as a variable that the page may set; any other value as it is."""
+    return f"var(--{_COLOURS[value]},{value})" if value in _COLOURS else value

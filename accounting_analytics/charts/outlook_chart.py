@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.charts.labels import BALANCE_COLOUR, OTHERS_COLOUR, OUTFLOW_COLOUR
 from accounting_analytics.charts.marks import ChartMarks, Place, Series, find_figure, unit_text
-from accounting_analytics.charts.plotly_charts import Picture
+from accounting_analytics.charts.picture import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.periods import day_label, month_name
 from accounting_analytics.reports.payees.outlook import NO_CASH, Outlook

@@ -8,12 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import html
 import itertools
-import textwrap
 from typing import TYPE_CHECKING, Any
-
-import pandas as pd
-import plotly.graph_objects as go
-import plotly.io
 
 from accounting_analytics.charts.labels import (
     BALANCE_COLOUR,
@@ -27,101 +22,42 @@ from accounting_analytics.charts.labels import (
     PATTERNS,
     RULE,
     cell_opacity,
+    shortened,
+    word_lines,
 )
 from accounting_analytics.charts.marks import labelled_places
 from accounting_analytics.core.messages import printable
-from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
-from accounting_analytics.reports.figures.figure_table import figure_table_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from accounting_analytics.charts.marks import ChartMarks, Series
-    from accounting_analytics.reports.figures.figure import Figure
+    import plotly.graph_objects as go
 
-_DARK_LAB = '[data-jp-theme-light="false"]'
+    from accounting_analytics.charts.marks import ChartMarks, Series
+
+DARK_LAB = '[data-jp-theme-light="false"]'
 _BESIDE = ".jp-OutputArea:has(.accounting-analytics-chart) .js-plotly-plot"
 """Charts in the same output as a table of marks: no other chart of a notebook changes its colours."""
 _REMOVED_BUTTONS = ("sendChartToCloud", "select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "pan2d")
 """The first sends a figure to a server of Plotly's maker; the others cover the title on a telephone."""
-_LINE_LENGTH = 40
-"""Characters of a subtitle on a line of a telephone."""
+_LINE_LENGTH = 46
+"""Characters of a name on a line of a telephone."""
 _LINE_HEIGHT, _TITLE_HEIGHT, _LEGEND_HEIGHT, _LEGEND_ROW = 16, 44, 34, 20
 _TRANSPARENT = "rgba(0,0,0,0)"
 _MILLISECONDS_OF_A_DAY = 86_400_000
 
 
-class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
-    """A chart whose marks are figures: what every function of ``charts`` returns.
-
-    It is a Plotly figure, to be changed, saved and shown like any other. Below it JupyterLab shows a folded table of
-    its marks, whose amounts unfold to their line entries; a press on a mark unfolds its amount there. A reader who
-    cannot see the chart has everything in the table.
-    """
-
-    _chart: ChartMarks | None = None
-
-    @classmethod
-    def of(cls, chart: ChartMarks) -> Picture:
-        """Draw a chart."""
-        picture = cls()
-        picture._chart = chart
-        _draw_frame(picture, chart)
-        if chart.message:
-            at = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False}
-            picture.add_annotation(text=_text(chart.message), font={"size": 14, "color": INK}, **at)
-            picture.update_xaxes(visible=False)
-            picture.update_yaxes(visible=False)
-            picture.update_layout(height=picture.layout.margin.t + 130)
-        else:
-            _DRAW[chart.kind](picture, chart)
-        return picture
-
-    @property
-    def chart(self) -> ChartMarks | None:
-        """What is drawn; None for a figure that was not made by a function of charts."""
-        return self._chart
-
-    def mark(self, key: str, column: str = "") -> Figure:
-        """Figure of a mark, by the key that is first in its ``customdata``, or by the parts of such a key."""
-        if self._chart is None or self._chart.find is None:
-            raise LookupError("the marks of this figure are not amounts of the books, so they have no figures")
-        return self._chart.find(f"{key}{KEY_SEPARATOR}{column}" if column else key)
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Amounts of the marks, a row each by its label, a column per series; without columns if they are no amounts.
-
-        They are float64; NaN where an amount is not known.
-        """
-        if self._chart is None or self._chart.table is None:
-            return pd.DataFrame()
-        table = self._chart.table()
-        amounts = [[one.figure.amount if one.figure else None for one in row.cells] for row in table.rows]
-        heads = [head.text for head in table.heads]
-        return pd.DataFrame(amounts, [row.label for row in table.rows], heads)
-
-    def table_html(self) -> str:
-        """Write the table of the marks as HTML, folded; empty for a chart whose marks are no amounts of the books."""
-        if self._chart is None or self._chart.table is None:
-            return ""
-        return (
-            '<details class="accounting-analytics-marks"><summary>Figures of this chart, and what is behind them'
-            f"</summary>\n{figure_table_html(self._chart.table())}</details>\n"
-        )
-
-    def _ipython_display_(self) -> None:
-        if not (plotly.io.renderers.render_on_display and plotly.io.renderers.default):
-            super()._ipython_display_()
-            return
-        plotly.io.show(self, config={"displaylogo": False})
-        from IPython.display import HTML, display  # noqa: PLC0415 (slow to import, and only notebooks need it)
-
-        display(HTML(f'<div class="accounting-analytics-chart"><style>{LAB_STYLE}</style>{self.table_html()}</div>'))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        made, arguments = super().__reduce__()
-        return made, arguments, {"_chart": self._chart}
+def draw_chart(figure: go.Figure, chart: ChartMarks) -> None:
+    """Draw a chart on an empty figure."""
+    _draw_frame(figure, chart)
+    if chart.message:
+        at = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False}
+        figure.add_annotation(text=_text(chart.message), font={"size": 14, "color": INK}, **at)
+        figure.update_xaxes(visible=False)
+        figure.update_yaxes(visible=False)
+        figure.update_layout(height=figure.layout.margin.t + 130)
+    else:
+        _DRAW[chart.kind](figure, chart)
 
 
 def _dark_style(charts: str, ground: str) -> str:
@@ -139,13 +75,12 @@ def _channels(colour: str) -> tuple[int, ...]:
     return tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
 
 
-LAB_STYLE = _dark_style(f"{_DARK_LAB} {_BESIDE}", f"var(--jp-layout-color0,{ON_DARK[GROUND]})")
+LAB_STYLE = _dark_style(f"{DARK_LAB} {_BESIDE}", f"var(--jp-layout-color0,{ON_DARK[GROUND]})")
 """Style of the charts of a notebook."""
 
 
-def _draw_frame(figure: Picture, chart: ChartMarks) -> None:
+def _draw_frame(figure: go.Figure, chart: ChartMarks) -> None:
     """Title, remarks below it, and what all axes have."""
-    lines = _subtitle_lines(chart.remarks)
     figure.update_layout(
         template="none",
         paper_bgcolor=GROUND,  # JupyterLab saves a picture of the chart, which may be opened in the other theme
@@ -153,7 +88,7 @@ def _draw_frame(figure: Picture, chart: ChartMarks) -> None:
         title={
             "text": _text(chart.title),
             "font": {"size": 15, "color": INK},
-            "subtitle": {"text": "<br>".join(map(_text, lines)), "font": {"size": 12, "color": MUTED}},
+            "subtitle": {"text": _text(" \N{MIDDLE DOT} ".join(chart.remarks)), "font": {"size": 12, "color": MUTED}},
             "x": 0,
             "xref": "container",
             "xanchor": "left",
@@ -163,7 +98,7 @@ def _draw_frame(figure: Picture, chart: ChartMarks) -> None:
             "pad": {"t": 14, "l": 12},
         },
         font={"family": "system-ui, sans-serif", "size": 12, "color": MUTED},
-        margin={"l": 12, "r": 16, "t": _TITLE_HEIGHT + _LINE_HEIGHT * len(lines) + 14, "b": 40},
+        margin={"l": 12, "r": 16, "t": _TITLE_HEIGHT + _LINE_HEIGHT + 14, "b": 40},
         hoverlabel={"bgcolor": GROUND, "bordercolor": MUTED, "font": {"color": INK}},
         height=440,
         autosize=True,
@@ -185,17 +120,10 @@ def _draw_frame(figure: Picture, chart: ChartMarks) -> None:
     figure.update_xaxes(**{**axis, "showgrid": False, "zeroline": False})
 
 
-def _subtitle_lines(remarks: Sequence[str]) -> list[str]:
-    """Remarks on lines that fit a telephone, each on one line where it fits."""
-    lines: list[str] = []
-    for remark in remarks:
-        parts = textwrap.wrap(printable(remark, " "), _LINE_LENGTH, break_on_hyphens=False)
-        if lines and len(parts) == 1 and len(lines[-1]) + len(parts[0]) <= _LINE_LENGTH:
-            lines[-1] += f" \N{MIDDLE DOT} {parts[0]}"
-        elif parts:
-            lines[-1:] = [f"{lines[-1]} \N{MIDDLE DOT}"] if lines else []
-            lines += parts
-    return lines
+def _name(name: str) -> str:
+    """Name on at most two lines of a telephone, without its middle where it is longer, and without markup."""
+    lines = word_lines(shortened(name, 2 * _LINE_LENGTH - 10), lambda line: len(line) <= _LINE_LENGTH)
+    return "<br>".join(map(_text, lines))
 
 
 def _text(text: str) -> str:
@@ -212,38 +140,42 @@ def _data(series: Series, labels: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _draw_legend(figure: Picture, chart: ChartMarks) -> None:
+def _draw_legend(figure: go.Figure, chart: ChartMarks) -> None:
     """Names of the series: above the chart where they have room on a telephone, else below it."""
-    names = [_text(one.name) for one in chart.series]
+    names = [_name(series.name) for series in chart.series]
     if len(names) == 1:
         return
     margin = figure.layout.margin
-    if sum(map(len, names)) <= _LINE_LENGTH:
+    if sum(len(name) + _SWATCH for name in names) <= _LINE_LENGTH:
         place = {"orientation": "h", "y": 1, "yanchor": "bottom"}
         figure.update_layout(margin={"t": margin.t + _LEGEND_HEIGHT - 14})
     else:
         place = {"orientation": "v", "y": -0.16, "yanchor": "top", "traceorder": "normal"}
-        figure.update_layout(height=figure.layout.height + _LEGEND_ROW * len(names))
+        rows = len(names) + sum(name.count("<br>") for name in names)
+        figure.update_layout(height=figure.layout.height + _LEGEND_ROW * rows)
     figure.update_layout(showlegend=True, legend={"x": 0, "xanchor": "left", "font": {"color": INK}, **place})
 
 
+_SWATCH = 6
+"""Characters that the sign of a name is wide."""
 _WIDEST_BAR, _GAP = 0.1, 0.3
 """Parts of the chart that a bar takes at most, and of its period that are left free."""
-_MAX_LABELLED = 7
+_MOST_LABEL_LETTERS, _MOST_LABELLED = 44, 7
+"""Letters of all labels of periods, and labels, that a telephone has room for."""
 _ROOM = 1.18
 
 
-def _draw_columns(figure: Picture, chart: ChartMarks) -> None:
+def _draw_columns(figure: go.Figure, chart: ChartMarks) -> None:
     """Draw bars of periods, stacked from zero, and lines over them."""
     labels = [place.label for place in chart.places]
     places = list(range(len(labels)))
     for series in chart.series:
         data = _data(series, labels)
         if series.is_line:
-            line = {"color": series.colour, "width": series.width}
+            line = {"color": series.colour, "width": series.width, "dash": DASHES[series.number]}
             marker = {"symbol": "diamond", "size": 7, "color": series.colour}
             drawn = {"mode": "lines+markers", "line": line, "marker": marker, "connectgaps": False}
-            figure.add_scatter(x=places, y=series.sizes, name=_text(series.name), **drawn, **data)
+            figure.add_scatter(x=places, y=series.sizes, name=_name(series.name), **drawn, **data)
         else:
             pattern = {
                 "shape": PATTERNS[series.number],
@@ -253,32 +185,23 @@ def _draw_columns(figure: Picture, chart: ChartMarks) -> None:
                 "solidity": 0.2,
             }
             marker = {"color": series.colour, "pattern": pattern, "line": {"color": GROUND, "width": 0.5}}
-            figure.add_bar(x=places, y=series.sizes, name=_text(series.name), marker=marker, **data)
+            figure.add_bar(x=places, y=series.sizes, name=_name(series.name), marker=marker, **data)
             template = f"{_text(series.name)}, {data['hovertemplate']}"
             figure.data[-1].hovertemplate = template
-        _draw_texts_at_points(figure, series)
     _draw_period_axis(figure, chart)
     figure.update_layout(barmode="relative", bargap=max(_GAP, 1 - len(places) * _WIDEST_BAR))
     figure.update_yaxes(title_text=_text(chart.unit))
     if all(series.suffix for series in chart.series):
         sizes = [0.0, *(size for series in chart.series for size in series.sizes if size is not None)]
         ends = [min(sizes) * _ROOM, (max(sizes) or float(not any(sizes))) * _ROOM]
-        figure.update_yaxes(ticksuffix=chart.series[0].suffix, range=ends)
+        figure.update_yaxes(ticksuffix=chart.series[0].suffix, exponentformat="none", range=ends)
     _draw_legend(figure, chart)
 
 
-def _draw_texts_at_points(figure: Picture, series: Series) -> None:
-    """Write the texts of a line above its points."""
-    for place, (text, size) in enumerate(zip(series.shown, series.sizes, strict=False)):
-        if text:
-            anchor = "right" if place > len(series.shown) / 2 else "left"
-            at = {"x": place, "y": size, "xanchor": anchor, "yshift": 14, "showarrow": False}
-            figure.add_annotation(text=_text(text), font={"size": 12, "color": INK}, **at)
-
-
-def _draw_period_axis(figure: Picture, chart: ChartMarks) -> None:
+def _draw_period_axis(figure: go.Figure, chart: ChartMarks) -> None:
     """Label as many periods as have room on a telephone; the year is below the first of each."""
-    labels = labelled_places(chart.places, _MAX_LABELLED)
+    longest = max(len(place.name) for place in chart.places)
+    labels = labelled_places(chart.places, min(_MOST_LABELLED, _MOST_LABEL_LETTERS // (longest + 2)))
     figure.update_xaxes(
         tickvals=[at for at, _ in labels],
         ticktext=[
@@ -305,7 +228,7 @@ _LEVEL_LABELS: dict[str, Any] = {
 """Labels with the year below where it changes, which have room beside each other on a telephone."""
 
 
-def _draw_days(figure: Picture, chart: ChartMarks) -> None:
+def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
     """Draw lines whose level over the width of a day is the balance at its end, so that it is found anywhere there."""
     days = [dt.date.fromisoformat(place.label) for place in chart.places]
     wide = {"xperiod": _MILLISECONDS_OF_A_DAY, "xperiodalignment": "middle"}
@@ -314,7 +237,7 @@ def _draw_days(figure: Picture, chart: ChartMarks) -> None:
         figure.add_scatter(
             x=days,
             y=series.sizes,
-            name=_text(series.name),
+            name=_name(series.name),
             mode="markers" if is_point else "lines",
             line={"color": series.colour, "width": series.width, "shape": "hvh", "dash": DASHES[series.number]},
             marker={"color": series.colour, "size": 9},
@@ -373,7 +296,7 @@ def _anchor(position: float) -> str:
 _BAR_ROW, _STEP_MARGIN = 42, 0.02
 
 
-def _draw_steps(figure: Picture, chart: ChartMarks) -> None:
+def _draw_steps(figure: go.Figure, chart: ChartMarks) -> None:
     """Draw a waterfall in rows."""
     (series,) = chart.series
     figure.add_waterfall(
@@ -396,33 +319,37 @@ def _draw_steps(figure: Picture, chart: ChartMarks) -> None:
     _draw_row_texts(figure, chart)
 
 
-def _draw_rows(figure: Picture, chart: ChartMarks) -> None:
+def _draw_rows(figure: go.Figure, chart: ChartMarks) -> None:
     """Draw bars from zero in rows."""
     (series,) = chart.series
+    sizes = [0.0, *(size for size in series.sizes if size is not None)]
+    margin = (max(sizes) - min(sizes)) * _STEP_MARGIN or 1.0
     figure.add_bar(
         orientation="h",
         y=list(range(len(chart.places))),
         x=series.sizes,
         text=[_text(text) for text in series.shown],
         textposition="none",
-        name=_text(series.name),
-        marker={"color": series.colour},
+        name=_name(series.name),
+        marker={"color": list(series.bar_colours)},
         **_data(series, [place.label for place in chart.places]),
     )
     figure.update_layout(bargap=0.55)
-    figure.update_xaxes(rangemode="tozero")
+    ends = [min(sizes) - margin * (min(sizes) < 0), max(sizes) + margin]
+    figure.update_xaxes(range=ends, ticksuffix=series.suffix, exponentformat="none" if series.suffix else "B")
     _draw_row_texts(figure, chart)
 
 
-def _draw_row_texts(figure: Picture, chart: ChartMarks) -> None:
+def _draw_row_texts(figure: go.Figure, chart: ChartMarks) -> None:
     """Write name and amount of a bar above it, where they have room on a telephone and cover no bar."""
     (series,) = chart.series
     for place, (row, text) in enumerate(zip(chart.places, series.shown, strict=True)):
         at = {"x": 0, "xref": "paper", "xanchor": "left", "y": place - 0.5, "yanchor": "middle"}
         box = {"showarrow": False, "font": {"size": 12, "color": INK}, "bgcolor": GROUND, "borderpad": 0}
-        figure.add_annotation(text=f"{_text(row.label)}  <b>{_text(text)}</b>", **at, **box)
-    count = len(chart.places)
-    figure.update_layout(height=figure.layout.margin.t + 60 + _BAR_ROW * max(count, 2), margin={"b": 60})
+        figure.add_annotation(text=f"{_name(row.label)}  <b>{_text(text)}</b>", align="left", **at, **box)
+    count, most = len(chart.places), max(_name(row.label).count("<br>") for row in chart.places)
+    height = _BAR_ROW + _LINE_HEIGHT * most
+    figure.update_layout(height=figure.layout.margin.t + 60 + height * max(count, 2), margin={"b": 60})
     figure.update_yaxes(visible=False, range=[count - 0.5, -0.85], showgrid=False, zeroline=False, fixedrange=True)
     figure.update_xaxes(showgrid=True, zeroline=True, nticks=5, title={"text": _text(chart.unit)})
 
@@ -430,9 +357,11 @@ def _draw_row_texts(figure: Picture, chart: ChartMarks) -> None:
 _MOST_LETTERS, _MAX_UPRIGHT = 54, 30
 """Letters that cells beside each other have room for, and columns up to which amounts are written upright."""
 _CELL_LABEL, _CELL_ROW, _LETTER = 22, 24, 6
+_PARTS = (0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1)
+"""Parts of the full colour, between which colours are mixed."""
 
 
-def _draw_cells(figure: Picture, chart: ChartMarks) -> None:
+def _draw_cells(figure: go.Figure, chart: ChartMarks) -> None:
     """Draw a heat map, whose rows have their names above them, so that a narrow page is left to the cells."""
     count, full = len(chart.places), float(chart.full)
     labels = [place.label for place in chart.places]
@@ -446,8 +375,7 @@ def _draw_cells(figure: Picture, chart: ChartMarks) -> None:
         colorscale=[
             [0, _cell_colour(GROUND, 0.0)],
             [0.5, _cell_colour(GROUND, 0.0)],
-            [0.5, _cell_colour(chart.series[0].colour, 0.0)],
-            [1, _cell_colour(chart.series[0].colour, 1.0)],
+            *([0.5 + part / 2, _cell_colour(chart.series[0].colour, part)] for part in _PARTS),
         ],
         showscale=False,
         xgap=1,
@@ -460,7 +388,15 @@ def _draw_cells(figure: Picture, chart: ChartMarks) -> None:
     texts: list[dict[str, Any]] = []
     for y, series in enumerate(chart.series):
         at = {"x": 0, "xref": "paper", "xanchor": "left", "y": y - 0.5, "yanchor": "middle"}
-        texts.append({"text": _text(series.name), "showarrow": False, "borderpad": 0, "font": {"color": INK}, **at})
+        texts.append(
+            {
+                "text": _text(shortened(series.name, _LINE_LENGTH)),
+                "showarrow": False,
+                "borderpad": 0,
+                "font": {"color": INK},
+                **at,
+            }
+        )
         texts += [
             {
                 "x": x,
@@ -485,7 +421,7 @@ def _cell_colour(colour: str, part: float) -> str:
     return f"rgba({','.join(map(str, _channels(colour)))},{cell_opacity(part) if part else 0})"
 
 
-_DRAW: dict[str, Callable[[Picture, ChartMarks], None]] = {
+_DRAW: dict[str, Callable[[go.Figure, ChartMarks], None]] = {
     "columns": _draw_columns,
     "days": _draw_days,
     "steps": _draw_steps,

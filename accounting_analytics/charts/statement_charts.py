@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.charts.labels import BALANCE_COLOUR, INFLOW_COLOUR, INK
 from accounting_analytics.charts.marks import (
@@ -12,28 +12,32 @@ from accounting_analytics.charts.marks import (
     Series,
     day_remarks,
     find_figure,
-    period_place,
+    period_places,
     unit_text,
 )
-from accounting_analytics.charts.plotly_charts import Picture
+from accounting_analytics.charts.picture import Picture
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.periods import Period
 from accounting_analytics.reports.figures.figure_table import table_of_figures
 from accounting_analytics.reports.statements.statement import Statement
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from accounting_analytics.reports.figures.figure import Figure
     from accounting_analytics.reports.figures.figure_table import FigureTable
     from accounting_analytics.reports.statements.columns import StatementColumn
 
-_WIDE = 2
-_COLOURS = (INFLOW_COLOUR, INK, BALANCE_COLOUR)
+_WIDE, _NARROW = 2, 1.25
+_COMPARED = {"prior": "period before", "prior_year": "year before"}
+"""Comparisons that are drawn, dashed beside the line that they are compared with."""
 
 
 def trend(income: Statement, cash_flow: Statement | None = None) -> Picture:
     """Lines of operating revenues, net income, and cash at the end of each column, such as the last twelve months.
+
+    Columns of a period or year before are dashed lines; other comparisons are not drawn, and the chart says so.
 
     Parameters
     ----------
@@ -49,22 +53,25 @@ def trend(income: Statement, cash_flow: Statement | None = None) -> Picture:
         A statement is of another kind, or the days of the two are not the same.
     """
     columns = _columns_of(income, "net_income", "income_statement")
-    rows = {"Operating revenues": income.figures.layout.share_of, "Net income": "net_income"}
-    lines = {name: [income.figures.figure(key, one.key) for one in columns] for name, key in rows.items()}
+    lines = [
+        *_lines_of(income, "Operating revenues", income.figures.layout.share_of, INFLOW_COLOUR),
+        *_lines_of(income, "Net income", "net_income", INK),
+    ]
     if cash_flow is not None:
-        of_cash = {one.periods: one for one in _columns_of(cash_flow, "net_cash_flow", "cash_flow_statement")}
-        if [one.periods for one in columns] != list(of_cash):
+        of_cash = _columns_of(cash_flow, "net_cash_flow", "cash_flow_statement")
+        if [one.periods for one in columns] != [one.periods for one in of_cash]:
             raise InputError("income and cash_flow are of other days: make both with the same days and columns")
         if "ending_cash_balance" not in cash_flow.figures.layout.by_key:
             raise InputError("cash_flow has no balances: load the books since their first entry, or give their opening")
-        figures = [cash_flow.figures.figure("ending_cash_balance", one.key) for one in of_cash.values()]
-        lines["Cash at the end"] = figures
+        lines += _lines_of(cash_flow, "Cash at the end", "ending_cash_balance", BALANCE_COLOUR)
     unit = unit_text(income.currency)
     return _picture("Revenues, net income and cash" if cash_flow else "Revenues and net income", income, lines, unit)
 
 
 def margins(income: Statement) -> Picture:
     """Lines of gross margin and net margin, in percent of operating revenues, by column of an income statement.
+
+    Columns of a period or year before are dashed lines; other comparisons are not drawn, and the chart says so.
 
     Parameters
     ----------
@@ -76,9 +83,11 @@ def margins(income: Statement) -> Picture:
     InputError
         `income` is not an income statement.
     """
-    columns = _columns_of(income, "net_income", "income_statement")
-    rows = {"Gross margin": "gross_margin", "Net margin": "net_margin"}
-    lines = {name: [income.figures.figure(key, one.key) for one in columns] for name, key in rows.items()}
+    _columns_of(income, "net_income", "income_statement")
+    lines = [
+        *_lines_of(income, "Gross margin", "gross_margin", INFLOW_COLOUR),
+        *_lines_of(income, "Net margin", "net_margin", INK),
+    ]
     return _picture("Gross and net margin", income, lines, "% of operating revenues", suffix="%")
 
 
@@ -91,37 +100,55 @@ def _columns_of(statement: Statement, row: str, maker: str) -> list[StatementCol
     return [one for one in statement.columns if one.kind == "period"]
 
 
-def _picture(
-    title: str, statement: Statement, lines: Mapping[str, Sequence[Figure]], unit: str, *, suffix: str = ""
-) -> Picture:
-    """Draw a line for each name, over the periods of a statement."""
+class _Line(NamedTuple):
+    """A line of the chart: its name, its figures, its colour, and whether it is compared with the line before."""
+
+    name: str
+    figures: Sequence[Figure]
+    colour: str
+    is_compared: bool = False
+
+
+def _lines_of(statement: Statement, name: str, row: str, colour: str) -> list[_Line]:
+    """Line of a row over the periods of a statement, and one for each comparison that it has with other periods."""
+    lines = []
+    for kind in ("period", *_COMPARED):
+        figures = [statement.figures.figure(row, one.key) for one in statement.columns if one.kind == kind]
+        if figures:
+            compared = _COMPARED.get(kind, "")
+            lines.append(_Line(", ".join(filter(None, [name, compared])), figures, colour, bool(compared)))
+    return lines
+
+
+def _picture(title: str, statement: Statement, lines: Sequence[_Line], unit: str, *, suffix: str = "") -> Picture:
+    """Draw lines over the periods of a statement."""
     columns = [one for one in statement.columns if one.kind == "period"]
     series = [
         Series(
-            name=name,
-            keys=[one.key for one in figures],
-            amounts=[one.exact() for one in figures],
-            colour=_COLOURS[number],
+            name=line.name,
+            keys=[one.key for one in line.figures],
+            amounts=[one.exact() for one in line.figures],
+            colour=line.colour,
             is_line=True,
-            number=number,
-            width=_WIDE,
+            number=int(line.is_compared),
+            width=_NARROW if line.is_compared else _WIDE,
             suffix=suffix,
         )
-        for number, (name, figures) in enumerate(lines.items())
+        for line in lines
     ]
-    every = [one for figures in lines.values() for one in figures]
+    every = [one for line in lines for one in line.figures]
     periods = [period for one in columns for _, period in one.periods]
-    remarks = day_remarks(
-        min(one.start_date for one in periods), max(one.end_date for one in periods), statement.time_zone
-    )
-
+    first, last = min(one.start_date for one in periods), max(one.end_date for one in periods)
+    others = dict.fromkeys(one.kind for one in statement.columns if one.kind not in {"period", *_COMPARED})
+    not_drawn = [f"not drawn: {', '.join(one.replace('_', ' ') for one in others)}"] if others else []
+    remarks = [*day_remarks(Period(first, last, statement.time_zone)), *not_drawn]
     return Picture.of(
         ChartMarks(
             title=title,
             remarks=remarks,
             unit=unit,
             kind="columns",
-            places=[period_place(one) for one in columns],
+            places=period_places(columns),
             series=series,
             message="" if any(one.units is not None for one in every) else "Nothing is known of this period",
             find=partial(find_figure, every),
@@ -131,12 +158,9 @@ def _picture(
 
 
 def _table(
-    title: str,
-    subtitle: Sequence[str],
-    columns: Sequence[StatementColumn],
-    lines: Mapping[str, Sequence[Figure]],
-    scale: int,
+    title: str, subtitle: Sequence[str], columns: Sequence[StatementColumn], lines: Sequence[_Line], scale: int
 ) -> FigureTable:
     """Make the table of the figures: a row for each period."""
-    rows = [(column.label, [of_line[at] for of_line in lines.values()]) for at, column in enumerate(columns)]
-    return table_of_figures(title, subtitle, list(lines), rows, None, scale=scale, call=MARK_CALL)
+    rows = [(column.label, [line.figures[at] for line in lines]) for at, column in enumerate(columns)]
+    heads = [line.name for line in lines]
+    return table_of_figures(title, subtitle, heads, rows, None, scale=scale, call=MARK_CALL)

@@ -1,13 +1,14 @@
 """What is saved of an executed notebook: its values without tokens and passwords, and one HTML file with its charts.
 
-The standard template of nbconvert silently omits Plotly 7 charts, because it does not know their MIME type. Here every
-chart is converted to HTML, and Plotly is embedded once, so that the page works offline.
+Charts of this package are the pictures that they save. The standard template of nbconvert silently omits other Plotly 7
+charts, because it does not know their MIME type: they are converted to HTML, and Plotly is embedded once.
 """
 
 from __future__ import annotations
 
 import copy
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from nbconvert import HTMLExporter
 from nbformat.v4 import new_markdown_cell
 from plotly.offline import get_plotlyjs
 
+from accounting_analytics.charts.picture import PICTURE_STYLE, SAVED_PICTURE
 from accounting_analytics.client.secret import masked
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def notebook_html(
     converted = copy.deepcopy(notebook)
     if heading:
         converted.cells.insert(0, new_markdown_cell(f"# {heading}"))
+    _leave_saved_pictures(converted)
     charts = 0
     for bundle in _output_bundles(converted):
         figure = bundle.pop(PLOTLY_MIME, None)
@@ -51,9 +54,23 @@ def notebook_html(
             charts += 1
     exporter: Any = HTMLExporter(template_name="accounting_analytics", extra_template_basedirs=[str(_TEMPLATES)])
     exporter.exclude_input, exporter.exclude_output_prompt = not has_code, not has_code
-    resources = {"plotly_js": get_plotlyjs() if charts else "", "metadata": {"name": title}}
+    resources = {
+        "plotly_js": get_plotlyjs() if charts else "",
+        "picture_style": PICTURE_STYLE,
+        "metadata": {"name": title},
+    }
     page, _ = exporter.from_notebook_node(converted, resources=resources)
     return str(page)
+
+
+def _leave_saved_pictures(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Take away the Plotly figures of charts whose next output has the pictures that were saved with them."""
+    mark = f'class="{SAVED_PICTURE}"'
+    for cell in notebook.cells:
+        outputs = cell.get("outputs", [])
+        for output, after in list(pairwise(outputs)):
+            if PLOTLY_MIME in output.get("data", {}) and mark in after.get("data", {}).get("text/html", ""):
+                outputs.remove(output)
 
 
 def _figure_html(figure: Any) -> str:  # noqa: ANN401 (JSON of a plotly figure)

@@ -13,7 +13,7 @@ import pandas as pd
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 
-from accounting_analytics.charts.matplotlib_charts import PICTURE_STYLE
+from accounting_analytics.charts.picture import PICTURE_STYLE
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.html_tables import html_table
 from accounting_analytics.core.messages import did_you_mean, printable, quote

@@ -17,17 +17,16 @@ IDLE = "document.querySelector('#jp-main-statusbar').innerText.includes('(ipyker
 CELL = "document.querySelector('.jp-CodeCell')"
 DIRTY = "Boolean(document.querySelector('.jp-mod-dirty'))"
 DARK = "document.body.dataset.jpThemeLight === 'false'"
-CORNER = """(image => { const canvas = document.createElement('canvas'); const to = canvas.getContext('2d');
-[canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight]; to.drawImage(image, 0, 0);
-return [...to.getImageData(2, 2, 1, 1).data]; })(document.querySelector('.jp-OutputArea img'))"""
-IMAGE = "document.querySelector('.jp-OutputArea img')"
+SHOWN = "[...document.querySelectorAll('.jp-OutputArea %s')].filter(one => one.checkVisibility())"
+IMAGE, CHART, PICTURE = (SHOWN % one for one in ("img", ".js-plotly-plot .main-svg", ".accounting-analytics-picture"))
+BOX = f"{PICTURE}[0].getBoundingClientRect()"
 TITLE = "getComputedStyle(document.querySelector('.js-plotly-plot .gtitle')).fill"
 GROUND = "getComputedStyle(document.querySelector('.js-plotly-plot .main-svg')).backgroundColor"
 
 
 @pytest.mark.browser
 def test_a_saved_notebook_in_the_other_theme(browser, lab, demo_company, monkeypatch, tmp_path):
-    """Loads leave no widget that needs a kernel, and a chart saved in the light theme can be read in the dark one."""
+    """Loads leave no widget that needs a kernel, and a chart saved light is dark and whole in the dark theme."""
     for name, value in demo_company.environment().items():
         monkeypatch.setenv(name, value)
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -42,6 +41,7 @@ def test_a_saved_notebook_in_the_other_theme(browser, lab, demo_company, monkeyp
     browser.wait_until("document.querySelector('.js-plotly-plot .gtitle')")
     browser.wait_until(IDLE)
     browser.screenshot(tmp_path / "light.png")
+    assert browser.evaluate(f"[{CHART}.length > 0, {PICTURE}.length]") == [True, 0]
     for _ in range(50):  # a picture of the chart arrives after it is drawn
         browser.press("Control+s")
         if '"image/png"' in path.read_text(encoding="utf-8") and not browser.evaluate(DIRTY):
@@ -54,15 +54,18 @@ def test_a_saved_notebook_in_the_other_theme(browser, lab, demo_company, monkeyp
     settings = tmp_path / "settings" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text(json.dumps({"theme": "JupyterLab Dark"}), encoding="utf-8")
-    browser.open(address)
-    browser.wait_until(f"{READY} && {DARK} && {IMAGE}?.naturalWidth")
-    browser.screenshot(tmp_path / "dark.png")
+    for width in (390, 1280):
+        browser.open(address, width=width)
+        browser.wait_until(f"{READY} && {DARK} && {PICTURE}.length === 1")
+        browser.screenshot(tmp_path / f"dark_{width}.png")
+        assert browser.evaluate(f"[{IMAGE}.length, {CHART}.length]") == [0, 0]
+        drawn, room = browser.evaluate(f"[{BOX}.width, {PICTURE}[0].parentElement.clientWidth]")
+        assert drawn <= room
+        assert browser.evaluate(f"getComputedStyle({PICTURE}[0].querySelector('text')).fill") == "rgb(154, 164, 176)"
     assert "Error displaying widget" not in browser.evaluate("document.body.innerText")
-    assert browser.evaluate(CORNER) == [255, 255, 255, 255]
-    x, y = browser.evaluate(
-        f"(box => [box.x + box.width / 2, box.y + box.height / 2])({IMAGE}.getBoundingClientRect())"
-    )
+    x, y = browser.evaluate(f"(box => [box.x + box.width / 2, box.y + box.height / 2])({BOX})")
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)  # the chart itself replaces its picture
-    browser.wait_until("document.querySelector('.js-plotly-plot .gtitle')")
+    browser.wait_until(f"{CHART}.length")
     browser.screenshot(tmp_path / "dark_live.png")
+    assert browser.evaluate(f"{PICTURE}.length") == 0
     assert (browser.evaluate(TITLE), browser.evaluate(GROUND)) == ("rgb(232, 234, 237)", "rgba(0, 0, 0, 0)")

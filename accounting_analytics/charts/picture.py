@@ -1,0 +1,183 @@
+"""`Picture`: a chart as a Plotly figure whose marks are figures, and the same chart as a picture without a browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import pandas as pd
+import plotly.graph_objects as go
+import plotly.io
+
+from accounting_analytics.charts.labels import COLOUR_NAMES, ON_DARK
+from accounting_analytics.charts.marks import by_name
+from accounting_analytics.charts.matplotlib_charts import draw_picture
+from accounting_analytics.charts.plotly_charts import DARK_LAB, LAB_STYLE, draw_chart
+from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.messages import quote
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
+from accounting_analytics.reports.figures.figure_table import figure_table_html
+
+if TYPE_CHECKING:
+    from accounting_analytics.charts.marks import ChartMarks
+    from accounting_analytics.reports.figures.figure import Figure
+
+DEFAULT_WIDTH = 720
+_LEAST, _MOST = 240, 4000
+_SAVED_WIDTHS = {"wide": 860, "narrow": 360}
+_DARK_COLOURS = ";".join(f"--{name}:{ON_DARK[colour]}" for colour, name in COLOUR_NAMES.items())
+PICTURE_STYLE = f"@media screen and (prefers-color-scheme: dark){{.accounting-analytics-picture{{{_DARK_COLOURS}}}}}"
+"""Style with which a page shows its SVG pictures in dark colours on a dark screen; paper stays light."""
+SAVED_PICTURE = "accounting-analytics-saved"
+"""Class of the pictures that are saved with a chart, for readers of what is saved, where it is not drawn again."""
+_OUTPUT = ".jp-OutputArea-child"
+_SAVED_STYLE = f"""
+.{SAVED_PICTURE} {{ display: none; container-type: inline-size }}
+{_OUTPUT} .{SAVED_PICTURE} {{ display: block }}
+{_OUTPUT}:has(.plot-container) + {_OUTPUT} .{SAVED_PICTURE} {{ display: none }}
+{_OUTPUT}:has(.jp-RenderedPlotly):not(:has(.plot-container)):has(+ {_OUTPUT} .{SAVED_PICTURE}) {{ display: none }}
+.{SAVED_PICTURE} .narrow {{ display: none }}
+@container (max-width: 600px) {{
+  .{SAVED_PICTURE} .narrow {{ display: block }}
+  .{SAVED_PICTURE} .wide {{ display: none }}
+}}
+{DARK_LAB} .accounting-analytics-picture {{ {_DARK_COLOURS} }}
+"""
+"""JupyterLab draws a chart when its cell runs, and shows a light picture of it when the notebook is opened again: these
+rules then show that of the reader's theme and width instead."""
+_DRAW_AGAIN = (
+    f"this.closest('{_OUTPUT}')?.previousElementSibling?.querySelector('img.plot-img')"
+    "?.dispatchEvent(new MouseEvent('mouseenter'))"
+)
+"""Have JupyterLab draw the chart again, as a pointer on the light picture would."""
+
+
+class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
+    """A chart whose marks are figures: what every function of ``charts`` returns.
+
+    It is a Plotly figure, to be changed, saved and shown like any other. Below it JupyterLab shows a folded table of
+    its marks, whose amounts unfold to their line entries; a press on a mark unfolds its amount there. A reader who
+    cannot see the chart has everything in the table.
+    """
+
+    _chart: ChartMarks | None = None
+
+    @classmethod
+    def of(cls, chart: ChartMarks) -> Picture:
+        """Draw a chart; one of a single period as bars with their amounts."""
+        if chart.kind == "columns" and len(chart.places) == 1:
+            chart = by_name(chart)
+        picture = cls()
+        picture._chart = chart
+        draw_chart(picture, chart)
+        return picture
+
+    @property
+    def chart(self) -> ChartMarks | None:
+        """What is drawn; None for a figure that was not made by a function of charts."""
+        return self._chart
+
+    def mark(self, key: str, column: str = "") -> Figure:
+        """Figure of a mark, by the key that is first in its ``customdata``, or by the parts of such a key."""
+        if self._chart is None or self._chart.find is None:
+            raise LookupError("the marks of this figure are not amounts of the books, so they have no figures")
+        return self._chart.find(f"{key}{KEY_SEPARATOR}{column}" if column else key)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """Amounts of the marks, a row each by its label, a column per series; without columns if they are no amounts.
+
+        They are float64; NaN where an amount is not known.
+        """
+        if self._chart is None or self._chart.table is None:
+            return pd.DataFrame()
+        table = self._chart.table()
+        amounts = [[one.figure.amount if one.figure else None for one in row.cells] for row in table.rows]
+        heads = [head.text for head in table.heads]
+        return pd.DataFrame(amounts, [row.label for row in table.rows], heads)
+
+    def table_html(self) -> str:
+        """Write the table of the marks as HTML, folded; empty for a chart whose marks are no amounts of the books."""
+        if self._chart is None or self._chart.table is None:
+            return ""
+        return (
+            '<details class="accounting-analytics-marks"><summary>Figures of this chart, and what is behind them'
+            f"</summary>\n{figure_table_html(self._chart.table())}</details>\n"
+        )
+
+    def _ipython_display_(self) -> None:
+        if not (plotly.io.renderers.render_on_display and plotly.io.renderers.default):
+            super()._ipython_display_()
+            return
+        plotly.io.show(self, config={"displaylogo": False})
+        from IPython.display import HTML, display  # noqa: PLC0415 (slow to import, and only notebooks need it)
+
+        style = f"<style>{LAB_STYLE}\n{_SAVED_STYLE}</style>"
+        display(HTML(f'<div class="accounting-analytics-chart">{style}{self._saved_html()}{self.table_html()}</div>'))
+
+    def _saved_html(self) -> str:
+        """Pictures for a page and for a telephone; none of a chart that was changed since it was made."""
+        if self._chart is None or self != Picture.of(self._chart):
+            return ""
+        drawn = [
+            f'<div class="{name}">{static_picture(self, width=width)}</div>' for name, width in _SAVED_WIDTHS.items()
+        ]
+        return f'<div class="{SAVED_PICTURE}" onmouseenter="{_DRAW_AGAIN}">{"".join(drawn)}</div>'
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        made, arguments = super().__reduce__()
+        return made, arguments, {"_chart": self._chart}
+
+
+@overload
+def static_picture(
+    figure: Picture, *, format: Literal["svg"] = ..., width: int = ..., dark: bool = ..., title: bool = ...
+) -> str: ...
+@overload
+def static_picture(
+    figure: Picture, *, format: Literal["png"], width: int = ..., dark: bool = ..., title: bool = ...
+) -> bytes: ...
+def static_picture(
+    figure: Picture,
+    *,
+    format: Literal["svg", "png"] = "svg",  # noqa: A002 (as in matplotlib and pandas)
+    width: int = DEFAULT_WIDTH,
+    dark: bool = False,
+    title: bool = True,
+) -> str | bytes:
+    """Draw a chart of this package without a browser: the same data, the same bytes.
+
+    Parameters
+    ----------
+    figure : Picture
+        As one of the functions of ``charts`` returns it; what was changed in it since is not drawn.
+    format : {"svg", "png"}
+        An SVG element for a page, whose text is text, or the bytes of a PNG file with two dots per pixel.
+    width : int
+        In CSS pixels, 240 to 4000. Text keeps its size, so 360 is for a telephone and 720 for a page; an SVG element
+        becomes narrower with its page, and its text smaller.
+    dark : bool
+        Colours of a dark page. An SVG element in light colours also becomes dark in a page that sets the colours
+        ``--ink``, ``--muted``, ``--rule``, ``--ground``, ``--inflow``, ``--outflow`` and ``--balance``.
+    title : bool
+        Whether the title and its remarks are above the chart.
+
+    Returns
+    -------
+    str or bytes
+        The SVG element, or the PNG file.
+
+    Raises
+    ------
+    InputError
+        `figure` is not a chart of this package, or an argument is not as described.
+    """
+    require_type(figure, Picture, "figure", "pass what a function of charts returns")
+    if format not in {"svg", "png"}:
+        raise InputError(f"format must be svg or png, not {quote(format)}")
+    if isinstance(width, bool) or not isinstance(width, int) or not _LEAST <= width <= _MOST:
+        raise InputError(f"width must be a whole number of pixels from {_LEAST} to {_MOST}, not {quote(width)}")
+    if figure.chart is None:
+        raise InputError("figure was not made by a function of charts; pass what one returns")
+    drawn = draw_picture(figure.chart, width, is_png=format == "png", is_dark=dark, with_title=title)
+    return drawn if format == "png" else drawn.decode()
