@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import pandas as pd
@@ -30,7 +31,7 @@ PICTURE_STYLE = f"@media screen and (prefers-color-scheme: dark){{.accounting-an
 """Style with which a page shows its SVG pictures in dark colours on a dark screen; paper stays light."""
 SAVED_PICTURE = "accounting-analytics-saved"
 """Class of the pictures that are saved with a chart, for readers of what is saved, where it is not drawn again."""
-_OUTPUT = ".jp-OutputArea-child"
+_OUTPUT, _REMARKS = ".jp-OutputArea-child", "accounting-analytics-remarks"
 _SAVED_STYLE = f"""
 .{SAVED_PICTURE} {{ display: none; container-type: inline-size }}
 {_OUTPUT} .{SAVED_PICTURE} {{ display: block }}
@@ -42,9 +43,15 @@ _SAVED_STYLE = f"""
   .{SAVED_PICTURE} .wide {{ display: none }}
 }}
 {DARK_LAB} .accounting-analytics-picture {{ {_DARK_COLOURS} }}
+.{_REMARKS} {{ display: none }}
+@media (max-width: 760px) {{
+  {_OUTPUT}:has(.plot-container) + {_OUTPUT} .{_REMARKS} {{ display: block }}
+  {_OUTPUT}:has(.plot-container):has(+ {_OUTPUT} .{_REMARKS}) .gtitle-subtitle {{ display: none }}
+}}
 """
 """JupyterLab draws a chart when its cell runs, and shows a light picture of it when the notebook is opened again: these
-rules then show that of the reader's theme and width instead."""
+rules then show that of the reader's theme and width instead. On a telephone the remarks of a chart are below it, on as
+many lines as they need."""
 _DRAW_AGAIN = (
     f"this.closest('{_OUTPUT}')?.previousElementSibling?.querySelector('img.plot-img')"
     "?.dispatchEvent(new MouseEvent('mouseenter'))"
@@ -113,7 +120,9 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         from IPython.display import HTML, display  # noqa: PLC0415 (slow to import, and only notebooks need it)
 
         style = f"<style>{LAB_STYLE}\n{_SAVED_STYLE}</style>"
-        display(HTML(f'<div class="accounting-analytics-chart">{style}{self._saved_html()}{self.table_html()}</div>'))
+        remarks = escape(" \N{MIDDLE DOT} ".join(self._chart.remarks)) if self._chart else ""
+        shown = f'{style}<p class="{_REMARKS}">{remarks}</p>{self._saved_html()}{self.table_html()}'
+        display(HTML(f'<div class="accounting-analytics-chart">{shown}</div>'))
 
     def _saved_html(self) -> str:
         """Pictures for a page and for a telephone; none of a chart that was changed since it was made."""

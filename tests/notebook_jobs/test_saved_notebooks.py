@@ -19,6 +19,7 @@ DIRTY = "Boolean(document.querySelector('.jp-mod-dirty'))"
 DARK = "document.body.dataset.jpThemeLight === 'false'"
 SHOWN = "[...document.querySelectorAll('.jp-OutputArea %s')].filter(one => one.checkVisibility())"
 IMAGE, CHART, PICTURE = (SHOWN % one for one in ("img", ".js-plotly-plot .main-svg", ".accounting-analytics-picture"))
+SUBTITLE, REMARKS = (SHOWN % one for one in (".gtitle-subtitle", ".accounting-analytics-remarks"))
 BOX = f"{PICTURE}[0].getBoundingClientRect()"
 TITLE = "getComputedStyle(document.querySelector('.js-plotly-plot .gtitle')).fill"
 GROUND = "getComputedStyle(document.querySelector('.js-plotly-plot .main-svg')).backgroundColor"
@@ -69,3 +70,8 @@ def test_a_saved_notebook_in_the_other_theme(browser, lab, demo_company, monkeyp
     browser.screenshot(tmp_path / "dark_live.png")
     assert browser.evaluate(f"{PICTURE}.length") == 0
     assert (browser.evaluate(TITLE), browser.evaluate(GROUND)) == ("rgb(232, 234, 237)", "rgba(0, 0, 0, 0)")
+    assert browser.evaluate(f"[{SUBTITLE}.length, {REMARKS}.length]") == [1, 0]
+    size = {"width": 700, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.call("Emulation.setDeviceMetricsOverride", **size)
+    browser.wait_until(f"{REMARKS}.length === 1 && {SUBTITLE}.length === 0")
+    browser.screenshot(tmp_path / "narrow_live.png")
