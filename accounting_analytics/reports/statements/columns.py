@@ -70,6 +70,11 @@ class StatementColumn(NamedTuple):
         """Whether its figures are percentages."""
         return self.kind in {"change_pct", "share"}
 
+    @property
+    def is_of_days(self) -> bool:
+        """Whether its figures are the amounts of some days: a period, or an earlier one that it is compared with."""
+        return self.kind in {"period", "prior", "prior_year"}
+
 
 class Columns(NamedTuple):
     """The columns that are shown, and all that figures are made of, by key."""

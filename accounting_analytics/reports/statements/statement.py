@@ -130,15 +130,30 @@ class Statement(Result):
         return frame
 
     def tidy(self) -> pd.DataFrame:
-        """One row for each ledger with an amount and each period: its own amount, for charts and pivots."""
-        rows = [row for row in self.figures.layout.by_key.values() if self.figures.is_own(row)]
-        cells = [
-            (row, column, self.figures.figure(row.key, column.key))
-            for row in rows
-            if any(self.figures.units(row, column) for column in self.columns if column.kind == "period")
-            for column in self.columns
-            if column.kind == "period"
+        """One row for each ledger and period: the ledger's own amount, for charts and pivots.
+
+        With ``compare="prior_year"`` or ``"prior"`` the amounts of the earlier days are rows too. Sum or pivot by
+        `kind` as well, or choose one, so that an amount is not added to the one that it is compared with::
+
+            income.tidy().query("kind == 'period'")
+            income.tidy().pivot_table(index="path", columns=["of_column", "kind"], values="amount", aggfunc="sum")
+
+        Returns
+        -------
+        DataFrame
+            ``section``, ``ledger_id``, ``name`` and ``path`` of the ledger; ``column``, the key of its column;
+            ``kind``: ``period``, or ``prior`` and ``prior_year`` of a comparison; ``of_column``, the key of the period
+            that it is compared with, for a period its own; ``start_date`` and ``end_date``, the days of the amount;
+            ``amount``. A ledger without an amount in any of them is left out; changes, shares, totals and averages
+            follow from these.
+        """
+        columns = [column for column in self.columns if column.is_of_days]
+        rows = [
+            row
+            for row in self.figures.layout.by_key.values()
+            if self.figures.is_own(row) and any(self.figures.units(row, column) for column in columns)
         ]
+        cells = [(row, column, self.figures.figure(row.key, column.key)) for row in rows for column in columns]
         frame = pd.DataFrame(
             {
                 "section": [row.section for row, _, _ in cells],
@@ -146,6 +161,8 @@ class Statement(Result):
                 "name": [self.figures.ledgers.name(row.ledger_ids[0]) for row, _, _ in cells],
                 "path": [row.path for row, _, _ in cells],
                 "column": [column.key for _, column, _ in cells],
+                "kind": [column.kind for _, column, _ in cells],
+                "of_column": [column.of or column.key for _, column, _ in cells],
                 "start_date": _days(column.periods[0][1].start_date for _, column, _ in cells),
                 "end_date": _days(column.periods[0][1].end_date for _, column, _ in cells),
                 "amount": float_amounts([figure for _, _, figure in cells]),

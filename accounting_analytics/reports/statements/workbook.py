@@ -125,7 +125,7 @@ class _Sums:
             return [(1, f"{row.key}{KEY_SEPARATOR}{key}") for key in of_tags]
         keys: dict[object, str] = {}
         for one in self._figures.columns.shown:
-            if one.kind in {"period", "prior", "prior_year"} and one.side == column.side:
+            if one.is_of_days and one.side == column.side:
                 is_beside = column.of is not None and column.of in {one.key, one.of}
                 keys |= {one.periods: one.key} if is_beside or one.periods not in keys else {}
         found = [(factor, keys.get(((1, period),))) for factor, period in column.periods]

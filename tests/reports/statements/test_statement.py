@@ -277,6 +277,26 @@ def test_the_entries_of_a_total_are_read_once(lines, ledgers):
     assert set(apart["Rent", "total"].entries["local_date"].dt.month) == {1, 3, 4}
 
 
+def test_comparisons_are_rows_of_their_kind(lines, ledgers):
+    """What a statement of last year says is what the tidy rows of the year before say; the others are as without it."""
+    books = aa.Books(lines, ledgers)
+    compared = aa.income_statement(books, "2026-Q1", compare=["prior_year", "change", "total"]).tidy()
+    now, earlier = (aa.income_statement(books, days).tidy() for days in ("2026-Q1", "2025-Q1"))
+    names = ["path", "start_date", "end_date", "amount"]
+    for kind, alone in (("period", now), ("prior_year", earlier)):
+        rows = compared[compared["kind"] == kind]
+        known = rows[rows["amount"] != 0][names].reset_index(drop=True)
+        pd.testing.assert_frame_equal(
+            known, alone[alone["amount"] != 0][names].reset_index(drop=True), check_flags=False
+        )
+    assert len(compared) == 2 * compared["ledger_id"].nunique() * 3
+    beside = compared.pivot_table(index=["path", "of_column"], columns="kind", values="amount", aggfunc="sum")
+    rent = beside.loc[("Expenses:Premises:Rent", "2026-03")]
+    assert (rent["period"], rent["prior_year"]) == (7900.00, earlier.query("name == 'Rent'")["amount"].iloc[-1])
+    assert set(now["kind"]) == {"period"}
+    assert now["of_column"].tolist() == now["column"].tolist()
+
+
 def test_columns_may_be_given_with_their_changes(lines, ledgers):
     """Columns as statements have them are shown as they are; a change from each of two periods sums its lines."""
     may, april, year_before = (aa.Period.parse(text, time_zone="UTC") for text in ("2026-05", "2026-04", "2025-05"))

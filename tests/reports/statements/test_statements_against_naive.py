@@ -306,12 +306,16 @@ def test_entries_sum_to_figures_of_the_demo(statement):
 
 @OF_SECTIONS
 def test_tidy_rows_sum_to_the_statement(statement):
-    """One row a ledger's own amount and column; sections and days are those of the rows."""
+    """One row a ledger's own amount and column, also of the month before; sections and days are those of the rows."""
     tidy = statement.tidy()
-    sums = tidy.groupby(["section", "column"], observed=True)["amount"].sum().round(2)
+    sums = tidy.groupby(["section", "column"], observed=True)["amount"].sum(min_count=1).round(2)
     subtotals = {row.section: row for row in statement.rows if row.kind == "subtotal"}
     for (section, column), amount in sums.items():
         if section in subtotals:
-            assert round(amount * 100) == whole_units(statement.value(subtotals[section].key, column))
-    assert set(tidy["column"]) == {column.key for column in periods(statement)}
+            cents = None if pd.isna(amount) else round(amount * 100)  # the month before the first one is not known
+            assert cents == whole_units(statement.value(subtotals[section].key, column))
+    of_days = [column for column in statement.columns if column.kind in {"period", "prior"}]
+    keys = tidy[["column", "kind", "of_column"]].drop_duplicates().itertuples(index=False, name=None)
+    assert set(keys) == {(column.key, column.kind, column.of or column.key) for column in of_days}
+    assert set(tidy.loc[tidy["kind"] == "period", "column"]) == {column.key for column in periods(statement)}
     assert not tidy.duplicated(["ledger_id", "column"]).any()
