@@ -14,12 +14,13 @@ import pyarrow as pa
 import pytest
 from payment_lines import payments
 from plain_books import books_of
+from rich.cells import cell_len
 from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.core.chart_of_accounts import Hierarchy
 from accounting_analytics.core.money import pandas_dtype
-from accounting_analytics.core.results import to_json_text
+from accounting_analytics.core.results import Result, to_json_text
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
 from accounting_analytics.local_books.drift import Drift, compare_lines
@@ -86,6 +87,7 @@ NOT_RESULTS = {
 }  # LocalBooks: tests/local_books; a review changes: tests/recategorization/grid
 SECRET = "canary-secret-value"
 MANY, FEW = 40, 6
+DAY = dt.timedelta(days=1)
 NAME = "Professional services, <b>legal</b> and accounting, outside the country"
 PERIOD = aa.Period("2025-01-01", "2026-06-30", "America/Argentina/ComodRivadavia")
 NOTE = "Starting balances were supplied, not summed from history: their agreement proves nothing."
@@ -466,3 +468,48 @@ def test_json_text_of_values_of_every_kind():
     table = pd.DataFrame({"id": ["a"], "tags": [["x", "y"]]})
     assert json.loads(to_json_text(table)) == [{"id": "a", "tags": ["x", "y"]}]
     assert json.loads(to_json_text(pd.DataFrame({"id": []}))) == []
+
+
+def test_print_shows_all_in_the_width_of_a_terminal(examples):
+    """Printed, a result is all of its text, in lines that a terminal does not wrap unless a word is longer."""
+    for example in (one for one in examples if isinstance(one, Result)):
+        assert str(example).split() == example.explain().split()
+        assert max(map(len, str(example).splitlines())) <= 80
+
+
+@pytest.mark.parametrize("amount", ["1.00", "1234.50", "98765432109.87"])
+def test_ageing_is_printed_without_a_wrapped_row(amount):
+    """Each party is one row of each block, however large its amounts are; the names of items are shortened."""
+    units = int(Decimal(amount) * 100)
+    names = [f"Zürich 東京 partners in a long-named company, {number}" for number in range(3)]
+    items = [
+        OpenItem(LedgerItem(name, PERIOD.end_date - days * DAY, units, name, name, "77, 78", is_paid=False), units)
+        for name, days in zip(names, (5, 40, 95), strict=True)
+    ]
+    result = aa.Ageing(PERIOD.end_date, (AgedAccount(IDS[0], "Receivables", tuple(items), None, ""),), 2, ())
+    lines = str(result).splitlines()
+    assert all(cell_len(line) <= 80 for line in lines)
+    table = lines[lines.index("Receivables, by days since the entry") : lines.index("Open, the oldest first:")]
+    blocks = sum(line.startswith("Total") for line in table)
+    assert sum(line.startswith("Zürich") for line in table) == 3 * blocks
+    heads = " ".join(line for line in table if "0-30" in line or "over 90" in line or "Total" in line).split()
+    assert {"0-30", "31-60", "61-90", "over", "90", "Total"} <= set(heads)
+    shown = lines[lines.index("Open, the oldest first:") + 1 :]
+    assert [line.split()[-1] for line in shown] == [f"{Decimal(amount):,}"] * 3
+    assert all(line.startswith("  77, 78  Zürich") for line in shown)
+
+
+@pytest.mark.parametrize("weeks", [1, 13, 26])
+def test_an_outlook_is_printed_with_all_weeks(demo_company, weeks):
+    """Each week is one row, before the remarks; the payments that are due come last."""
+    result = aa.outlook(aa.load_books(demo_company.client, progress=False), weeks=weeks, limit=50_000)
+    lines = str(result).splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = [line for line in lines if re.match(r"\d+, to \d", line)]
+    assert [int(line.split(",")[0]) for line in rows] == list(range(1, weeks + 1))
+    for week, row in enumerate(rows, start=1):
+        shown = [result[name, week].text for name in ("net_cash_flow", "cash", "low", "high")]
+        assert row.split()[-4:] == shown
+    remark = next(at for at, line in enumerate(lines) if line.startswith("- "))
+    assert lines.index(rows[-1]) < remark < next(at for at, line in enumerate(lines) if line.startswith("Due next"))
+    assert weeks > 13 or rows[-1] in repr(result)

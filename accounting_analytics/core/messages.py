@@ -71,9 +71,14 @@ def printable(text: str, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
     return "".join(character if character.isprintable() else replacement for character in text)
 
 
+def wrap_lines(text: str) -> str:
+    """Text for a plain terminal: at most 80 columns, where no word is longer."""
+    return "\n".join(part for line in text.splitlines() for part in _wrap(line))
+
+
 def fit_terminal(text: str) -> str:
-    """Text for a plain terminal: at most 80 columns, where no word is longer, and 30 lines; the rest is counted."""
-    lines = [part for line in text.splitlines() for part in _wrap(line)]
+    """Text for a plain terminal, of at most 30 lines; the rest is counted."""
+    lines = wrap_lines(text).splitlines()
     more = len(lines) - _MAX_LINES
     return "\n".join(
         lines if more <= 0 else [*lines[: _MAX_LINES - 1], f"... and {more + 1} more lines: see explain()"]

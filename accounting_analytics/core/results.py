@@ -13,7 +13,7 @@ import pandas as pd
 
 from accounting_analytics.core.column_conversion import exact_floats
 from accounting_analytics.core.html_tables import TABLE_STYLE, html_table
-from accounting_analytics.core.messages import fit_terminal, printable
+from accounting_analytics.core.messages import fit_terminal, printable, wrap_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -82,6 +82,9 @@ class Result(ABC):
 
     def __repr__(self) -> str:
         return fit_terminal(self.explain())
+
+    def __str__(self) -> str:
+        return wrap_lines(self.explain())
 
     def _repr_html_(self) -> str:
         head = f"<p><strong>{escape(printable(self.summary()))}</strong></p>"

@@ -180,8 +180,6 @@ class Diagnosis(Result):
             "findings": self.frame,
         }
 
-    __str__ = explain
-
     def _lines(self, width: int) -> Iterator[str]:
         yield from textwrap.wrap(printable(self.subject), width)
         if self.period is not None:

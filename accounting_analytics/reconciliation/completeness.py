@@ -204,8 +204,6 @@ class Certificate(Result):
     def _columns(self) -> dict[str, list[Any]]:
         return {name: [getattr(one, name) for one in self.found] for name in Problems.dtypes()}
 
-    __str__ = Result.explain
-
 
 def _describe(check: Check) -> list[str]:
     """Lines of a check: its counts, what it checks, and why nothing could be checked."""

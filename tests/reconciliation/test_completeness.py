@@ -82,7 +82,6 @@ def test_a_missing_line_is_named():
     assert certificate.problems["difference"].dropna().tolist() == [7.01]
     assert certificate.summary().startswith("NOT COMPLETE: 2 problems")
     assert "- entry e2: debits and credits differ by 7.01" in certificate.explain()
-    assert str(certificate) == certificate.explain()
     parsed = json.loads(certificate.to_json())
     assert (parsed["complete"], parsed["debits"], parsed["credits"]) == (False, "12.01", "5.00")
     assert parsed["problems"][0] == {
@@ -206,7 +205,7 @@ def test_ledgers_that_cannot_be_balanced_are_named_first(opposing):
     if opposing:
         bank = bank.assign(opposing_ledger_ids=pd.array(["rent", "sales|taxes"], dtype="str"))
     certificate = certified(bank)
-    first = str(certificate).splitlines()[0]
+    first = certificate.explain().splitlines()[0]
     assert not certificate.complete
     assert first.startswith("NOT BALANCED: ")
     assert "so a missing line would not be found; 2 lines of 2 journal entries; no day changed" in first

@@ -14,11 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
+from rich.cells import cell_len, set_cell_size
 
 from accounting_analytics.core.chart_of_accounts import FinancialAccountType, LedgerType
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.ledger_names import PATH_SEPARATOR
-from accounting_analytics.core.messages import count_of, join_ids, quote
+from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, join_ids, printable, quote, shorten_middle
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.name_keys import name_key
 from accounting_analytics.core.periods import day_label
@@ -27,6 +28,7 @@ from accounting_analytics.core.schemas import AgeingRows, Ledgers, OpenItems
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.figures.figure_table import figure_table_html, table_of_figures
+from accounting_analytics.reports.figures.figure_text import TextColumn, figure_lines
 from accounting_analytics.reports.payees.party_texts import NOT_NAMED, read_party_texts
 
 if TYPE_CHECKING:
@@ -43,8 +45,8 @@ NOT_MATCHED = "not matched"
 """The party of payments that no open item is of."""
 MOST_NOT_MATCHED = 0.1
 """Share of what is open above which payments without an item make the ageing unknown."""
-_ITEMS = 30
-"""How many open items of a ledger are listed as text."""
+_ITEMS, _INVOICE_WIDTH, _LEAST_PARTY = 30, 20, 12
+"""How many open items of a ledger are listed as text, and widths of their numbers and parties."""
 _AVERAGED = dt.timedelta(days=365)
 _BETWEEN_NUMBERS = ", "
 _TEXTS = ("description", "journal_entry_description", "transaction_description")
@@ -243,37 +245,39 @@ class Ageing(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         for account in self.accounts:
-            rows = self.rows(account)
-            widths = [max(len(label) for label, _ in rows), *[14] * (len(BUCKETS) + 1)]
-            heads = ["", *BUCKETS, "total"]
-            lines = [_line([label, *(one.text for one in figures)], widths) for label, figures in rows]
             table = table_of_figures(
                 f"{account.name} by age on {day_label(self.end_date)}",
                 ["days since the entry, because no due date is known"],
                 [*BUCKETS, "Total"],
-                rows,
+                self.rows(account),
                 None,
                 scale=self.scale,
                 call="ageing.open_items",
                 ends_in_total=True,
             )
-            lines = [account.name, _line(heads, widths), *lines, *self._item_lines(account)]
-            yield ResultPart(lines, html=partial(figure_table_html, table))
+            columns = [
+                TextColumn(head.text, [row.cells[place].text for row in table.rows])
+                for place, head in enumerate(table.heads)
+            ]
+            lines = [f"{account.name}, by days since the entry", *figure_lines(table.rows, columns, TERMINAL_WIDTH)]
+            yield ResultPart([*lines, *self._item_lines(account)], html=partial(figure_table_html, table))
 
     def _item_lines(self, account: AgedAccount) -> list[str]:
-        """Text of the open items, the oldest first."""
-        shown = [
-            [one.item.invoice, one.item.party, day_label(one.item.day), self._item(one, unknown="").text]
-            for one in account.items[:_ITEMS]
-        ]
-        widths = [max((len(row[place]) for row in shown), default=0) for place in range(4)]
+        """Text of the open items, the oldest first; invoice numbers and parties that are too long are shortened."""
+        shown = account.items[:_ITEMS]
+        days = [day_label(one.item.day) for one in shown]
+        amounts = [self._item(one, unknown="").text for one in shown]
+        invoices = _padded([one.item.invoice for one in shown], _INVOICE_WIDTH)
+        others = (
+            f"  {day:>{_widest(days)}}  {text:>{_widest(amounts)}}" for day, text in zip(days, amounts, strict=True)
+        )
+        ends = list(others)
+        room = TERMINAL_WIDTH - _widest(invoices) - _widest(ends) - 4
+        parties = _padded([one.item.party for one in shown], max(room, _LEAST_PARTY))
+        lines = [f"  {invoice}  {party}{end}" for invoice, party, end in zip(invoices, parties, ends, strict=True)]
         rest = len(account.items) - len(shown)
-        lines = [
-            f"  {invoice:<{widths[0]}}  {party:<{widths[1]}}  {day:>{widths[2]}}  {amount:>{widths[3]}}"
-            for invoice, party, day, amount in shown
-        ]
         more = [f"  and {rest:,} newer: .open_items, or --json in a shell, lists all"] if rest else []
-        return ["Open, the oldest first:", *lines, *more] if shown else []
+        return ["", "Open, the oldest first:", *lines, *more] if shown else []
 
     def _content(self) -> Mapping[str, Any]:
         return {
@@ -286,11 +290,15 @@ class Ageing(Result):
         }
 
 
-def _line(texts: Sequence[str], widths: Sequence[int]) -> str:
-    label, *others = texts
-    return "  ".join(
-        [label.ljust(widths[0]), *(text.rjust(width) for text, width in zip(others, widths[1:], strict=True))]
-    )
+def _padded(texts: Sequence[str], most: int) -> list[str]:
+    """Texts of one width, of at most so many columns; longer ones are shortened in the middle."""
+    shown = [shorten_middle(printable(text), most) for text in texts]
+    width = max(map(cell_len, shown), default=0)
+    return [set_cell_size(text, width) for text in shown]
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max(map(cell_len, texts), default=0)
 
 
 def _bucket(days: int) -> str:

@@ -15,7 +15,7 @@ import pandas as pd
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.errors import AmountError, FrameError, IncompleteLoadError, InputError, PeriodError
-from accounting_analytics.core.messages import count_of, did_you_mean, join_ids, quote
+from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, did_you_mean, join_ids, quote
 from accounting_analytics.core.money import (
     exact_amount,
     format_amount,
@@ -33,6 +33,7 @@ from accounting_analytics.reports.books.merchants import merchants
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms, renamed
 from accounting_analytics.reports.figures.figure_table import entries_behind, figure_table_html, table_of_figures
+from accounting_analytics.reports.figures.figure_text import TextColumn, figure_lines
 from accounting_analytics.reports.payees.cash_forecast import (
     AT_REST,
     AVERAGE,
@@ -71,7 +72,7 @@ _ROWS = {
     "high": "High",
 }
 """Figures of a week by key, and their heads."""
-_IN_TEXT, _WIDTH = ("net_cash_flow", "cash", "low", "high"), 15
+_IN_TEXT = ("net_cash_flow", "cash", "low", "high")
 """Figures that fit a terminal."""
 SIDES = (("low", "-"), ("high", "+"))
 """Ends of a range, and how they are made of the balance and its margin."""
@@ -462,13 +463,15 @@ class Outlook(Result):
         return self._make(f"limit{KEY_SEPARATOR}given", "Limit", self._limit, "as given")
 
     def _parts(self) -> Iterator[ResultPart]:
+        table = self.table()
+        columns = [
+            TextColumn(_ROWS[name], [row.cells[place].text for row in table.rows])
+            for place, name in enumerate(_ROWS)
+            if name in _IN_TEXT
+        ]
+        lines = [table.title, *figure_lines(table.rows, columns, TERMINAL_WIDTH)]
+        yield ResultPart(lines, html=partial(figure_table_html, table))
         yield ResultPart([f"- {one}" for one in self.sentences()])
-        rows = self.rows()
-        places = [list(_ROWS).index(one) for one in _IN_TEXT]
-        shown = [("", [_ROWS[one] for one in _IN_TEXT])]
-        shown += [(label, [of[place].text for place in places]) for label, of in rows]
-        lines = [f"{label:<16}{''.join(f'{text:>{_WIDTH}}' for text in texts)}" for label, texts in shown]
-        yield ResultPart(lines, html=lambda: figure_table_html(self.table()))
         due = self.payments[["date", "payee", "category", "amount", "rhythm"]].head(_LISTED)
         texts = [
             f"- {day:%d} {month_name(day)}  {format_amount(exact_amount(amount, self.scale)):>14}  {payee} ({rhythm})"
