@@ -162,6 +162,7 @@ def statements(
     tag_group: str | None = None,
     compare: tuple[str, ...] = (),
     depth: PositiveInt | None = None,
+    amounts_in: Literal["k", "M"] | None = None,
     aged_ledgers: AgedLedgers = (),
     output: Path | None = None,
     load: Load = Load(),
@@ -188,6 +189,8 @@ def statements(
         repeatable.
     depth
         Levels of ledgers to show; all by default.
+    amounts_in
+        Show amounts in thousands (k) or millions (M); JSON and CSV have all digits.
     output
         File to write too: .xlsx, .csv or .html.
     """
@@ -197,6 +200,7 @@ def statements(
     refused = {
         "--compare": compare and (is_list or statement == "trial-balance"),
         "--depth": depth is not None and (is_list or statement == "trial-balance"),
+        "--amounts-in": amounts_in is not None and is_list,
         "--output": output is not None and is_list,
         "--tag and no --columns tag": by_tags and statement not in {"cash-flow", "income"},
         "--aged-ledger": aged_ledgers and statement != "ageing",
@@ -211,7 +215,7 @@ def statements(
     compared = check_comparisons(compare, of_flows=statement not in {"balance-sheet", "trial-balance"})
     with connect_source(source, days, load) as (client, period):
         books = load_books(client, period, load)
-    options: dict[str, Any] = {"columns": columns}
+    options: dict[str, Any] = {"columns": columns, "amounts_in": amounts_in}
     if statement != "trial-balance":
         options |= {"compare": compared, "depth": depth}
     if by_tags:

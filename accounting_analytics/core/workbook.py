@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from accounting_analytics.core.amount_units import AMOUNT_UNITS
 from accounting_analytics.core.atomic_files import replace_file
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.extras import import_extra
@@ -18,6 +19,8 @@ from accounting_analytics.core.money import MAX_UNITS, fraction_digits, to_minor
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from accounting_analytics.core.amount_units import AmountsIn
 
 WORKBOOK_SUFFIX = ".xlsx"
 MAX_ROWS, MAX_TEXT = 1_048_576, 32_767
@@ -202,6 +205,14 @@ def has_too_many_digits(amount: Decimal) -> bool:
 def grouped_format(scale: int) -> str:
     """Format of amounts with separators."""
     return f"#,##0{'.' if scale else ''}{'0' * scale}"
+
+
+def amount_format(scale: int, amounts_in: AmountsIn | None) -> str:
+    """Format of amounts with all their digits, or in thousands or millions: a comma at its end leaves out three."""
+    if amounts_in is None:
+        return grouped_format(scale)
+    unit = AMOUNT_UNITS[amounts_in]
+    return f"{grouped_format(unit.digits)}{',' * (unit.zeros // 3)}"
 
 
 def accounting_format(number: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from accounting_analytics.core.amount_units import AMOUNT_UNITS
 from accounting_analytics.core.column_conversion import exact_amounts, exact_floats, in_floats, total
 from accounting_analytics.core.errors import AmountError, BooksDoNotTieError, InputError
 from accounting_analytics.core.html_tables import cell_text
@@ -21,6 +22,7 @@ from accounting_analytics.core.schemas import LineEntries
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.figures.selections import Selection
 
@@ -94,7 +96,13 @@ class Figure(Result):
     @property
     def text(self) -> str:
         """The amount as tables show it: a negative one in parentheses, a dash for zero."""
-        return "" if self.kind == "none" else text_of(self.exact(), is_percent=isinstance(self.units, Decimal))
+        return self.text_in(None)
+
+    def text_in(self, amounts_in: AmountsIn | None) -> str:
+        """Return the same in thousands (``k``) or millions (``M``), rounded half to even; a percentage is as it is."""
+        if self.kind == "none":
+            return ""
+        return text_of(self.exact(), is_percent=isinstance(self.units, Decimal), amounts_in=amounts_in)
 
     @property
     def is_additive(self) -> bool:
@@ -105,16 +113,17 @@ class Figure(Result):
         """Return the amount as a Decimal; None where it is not known."""
         return from_minor_units(self.units, self.scale) if isinstance(self.units, int) else self.units
 
-    def signed_terms(self) -> list[tuple[str, str, str]]:
+    def signed_terms(self, amounts_in: AmountsIn | None = None) -> list[tuple[str, str, str]]:
         """Sign, label and text of what the figure is made of, the divisor of a quotient last."""
-        found = [(sign, term.label, term.text) for sign, term in zip(self.signs, self.terms, strict=True)]
+        terms = zip(self.signs, self.terms, strict=True)
+        found = [(sign, term.label, term.text_in(amounts_in)) for sign, term in terms]
         if self.kind == "average" and found:
             found.append(("/", "Number of columns", str(len(found))))
         if self.kind == "change_pct":
             base = self.terms[1].exact()
             is_negative = base is not None and base < 0
             label = self.terms[1].label + (" without its sign" if is_negative else "")
-            found.append(("/", label, text_of(base and abs(base))))
+            found.append(("/", label, text_of(base and abs(base), amounts_in=amounts_in)))
         return found
 
     @property
@@ -195,13 +204,15 @@ def _entry_lines(entries: pd.DataFrame) -> list[str]:
     return [*texts, f"and {more:,} more; .entries has all"] if more > 0 else texts
 
 
-def text_of(value: Decimal | None, *, is_percent: bool = False) -> str:
-    """Text of an amount: a negative one in parentheses, a dash for zero."""
+def text_of(value: Decimal | None, *, is_percent: bool = False, amounts_in: AmountsIn | None = None) -> str:
+    """Text of an amount, in units or in thousands or millions: a negative one in parentheses, a dash for zero."""
     if value is None:
         return NOT_KNOWN
     if not value:
         return ZERO
-    text = f"{abs(value):,}%" if is_percent else format_amount(abs(value))
+    size = value.copy_abs()
+    write = AMOUNT_UNITS[amounts_in].text if amounts_in else format_amount
+    text = f"{size:,}%" if is_percent else write(size)
     return f"({text})" if value < 0 else text
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import MAX_UNITS
-from accounting_analytics.core.workbook import Place, accounting_format, grouped_format, line_text
+from accounting_analytics.core.workbook import Place, accounting_format, amount_format, line_text
 
 if TYPE_CHECKING:
     from accounting_analytics.core.workbook import Workbook
@@ -23,6 +23,7 @@ _MAX_ARGUMENTS, _MAX_LENGTH = 255, 8_192
 _MAX_LINKS = 65_530
 """Links that Excel takes in a sheet."""
 _TOO_LONG = "Amounts of more than 15 digits are text, because Excel would change their digits; no total includes them."
+_IN_FULL = "These are in full, with all their digits."
 _MIN_WIDTH, MAX_LABEL_WIDTH, _NOTE_WIDTH = 10, 60, 150
 _MARGIN, _INDENT_WIDTH, _MAX_INDENT = 2, 1.5, 15
 LINE_HEIGHT = 15
@@ -82,7 +83,8 @@ class FigureSheet(NamedTuple):
         head_row = len(self.lines) + 1
         rows = _Rows(workbook, worksheet, self, head_row)
         place = rows.write()
-        notes = [*self.table.notes, *([_TOO_LONG] if rows.has_text_amounts else [])]
+        too_long = [_TOO_LONG, *([_IN_FULL] if self.table.amounts_in else [])] if rows.has_text_amounts else []
+        notes = [*self.table.notes, *([" ".join(too_long)] if too_long else [])]
         wrapped = [line for note in notes for line in textwrap.wrap(printable(note, " "), _NOTE_WIDTH)]
         for number, line in enumerate(wrapped, start=place + 1):
             shown = workbook.format(italic=True, font_color="#555555")
@@ -162,7 +164,7 @@ class _Rows:
             self._worksheet.write_string(*place, line_text(cell.text), self._workbook.format(**style))
             return
         exact, is_percent = cell.figure.exact(), _is_percent(cell.figure)
-        amounts = accounting_format(grouped_format(cell.figure.scale))
+        amounts = accounting_format(amount_format(cell.figure.scale, self._table.amounts_in))
         shown = self._workbook.format(**style, num_format=_PERCENT_FORMAT if is_percent else amounts, align="right")
         if not is_percent:
             self._link(cell.figure.key, place, shown)

@@ -18,6 +18,7 @@ from accounting_analytics.reports.figures.line_table import EntryTable, PageLine
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.reports.figures.line_table import LineTable, Range
 
     NumberedLines = LineTable | EntryTable
@@ -106,6 +107,10 @@ class FigureCell(NamedTuple):
     mark: str = ""
     figure: Figure | None = None
 
+    def shown_in(self, amounts_in: AmountsIn) -> FigureCell:
+        """Return the cell with its amount in thousands or millions."""
+        return self if self.figure is None else self._replace(text=self.figure.text_in(amounts_in))
+
 
 def cell_of(figure: Figure, mark: str = "", *, has_lines: bool = True) -> FigureCell:
     """Cell of a figure, which can be pressed where something is behind it; of zero, where this is lines."""
@@ -131,6 +136,7 @@ def entries_of(
     scale: int,
     name: Callable[[str], str],
     call: str,
+    amounts_in: AmountsIn | None = None,
 ) -> EntriesData:
     """Collect what is behind figures: of sums the ranges of lines, of those that are made of others the terms.
 
@@ -144,7 +150,7 @@ def entries_of(
                 ranges.setdefault(row, {})[column] = lines.ranges(figure)
     except BooksDoNotTieError:
         lines, ranges = None, {}
-    terms = {KEY_SEPARATOR.join(split_key(one.key)): terms for one in made if (terms := one.signed_terms())}
+    terms = {KEY_SEPARATOR.join(split_key(one.key)): terms for one in made if (terms := one.signed_terms(amounts_in))}
     return EntriesData(scale, PageLines.of([] if lines is None else lines.lines, name), ranges, terms, call)
 
 
@@ -171,7 +177,10 @@ class TableHead(NamedTuple):
 
 
 class FigureTable(NamedTuple):
-    """A table of figures with what people read around it; `heads` are those of the figures, not of the labels."""
+    """A table of figures with what people read around it.
+
+    `heads` are those of the figures, not of the labels; `amounts_in` is the unit that amounts are shown in.
+    """
 
     title: str
     subtitle: str
@@ -179,6 +188,14 @@ class FigureTable(NamedTuple):
     rows: Sequence[FigureRow]
     notes: Sequence[str]
     entries: EntriesData | None
+    amounts_in: AmountsIn | None = None
+
+    def shown_in(self, amounts_in: AmountsIn | None) -> FigureTable:
+        """Return the table with its amounts in thousands or millions."""
+        if amounts_in is None:
+            return self
+        rows = [row._replace(cells=[cell.shown_in(amounts_in) for cell in row.cells]) for row in self.rows]
+        return self._replace(rows=rows, amounts_in=amounts_in)
 
 
 def table_of_figures(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from accounting_analytics.core.amount_units import check_amounts_in
 from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.chart_of_accounts import LedgerType
 from accounting_analytics.core.errors import EmptyPeriodError, IncompleteLoadError, InputError
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.reports.books.value import Books, PeriodLike
     from accounting_analytics.reports.statements.columns import Comparison, TaggedUnit, Unit
     from accounting_analytics.reports.statements.rows import Measure
@@ -95,6 +97,16 @@ class _Subject(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class _Presentation(NamedTuple):
+    """What a statement was asked for: columns, comparisons, levels, tags, and the unit that amounts are shown in."""
+
+    columns: TaggedUnit | Iterable[object] | None = None
+    compare: str | Iterable[str] = ()
+    depth: int | None = None
+    tags: Tags | None = None
+    amounts_in: AmountsIn | None = None
+
+
 class _Kind(NamedTuple):
     """What sets one statement apart: its measures, the ledgers it needs, and its rows."""
 
@@ -116,6 +128,7 @@ def cash_flow_statement(
     tag_ids: Iterable[str] = (),
     tag_group: str | None = None,
     ledgers: pd.DataFrame | None = None,
+    amounts_in: AmountsIn | None = None,
 ) -> Statement:
     """Cash flow statement: what moved cash, by category in sections, between cash at the start and at the end.
 
@@ -145,6 +158,9 @@ def cash_flow_statement(
         Id of the group whose tags are columns, where lines have tags of several.
     ledgers : DataFrame, optional
         The chart of accounts of a report; books have their own.
+    amounts_in : {"k", "M"}, optional
+        Show amounts in thousands, of one fraction digit, or in millions, of two: in text, HTML and the format of Excel,
+        each rounded half to even by itself. Amounts of figures, frames, CSV, JSON and line entries are exact.
 
     Returns
     -------
@@ -167,7 +183,7 @@ def cash_flow_statement(
         needed=lambda chart: chart.tree.cash,
         rows=lambda build, cash: cash_flow_rows(build, table, cash),
     )
-    tags = _tags(tag_ids, tag_group, columns, compare)
+    tags, unit = _tags(tag_ids, tag_group, columns, compare), check_amounts_in(amounts_in)
     if isinstance(books, CashFlowReport):
         if period is not None or columns is not None:
             raise InputError("a cash flow report has its own period: pass no period and no columns with it")
@@ -175,10 +191,10 @@ def cash_flow_statement(
             raise InputError("a cash flow report has one period to show: pass books to compare periods")
         if tags:
             raise InputError("a cash flow report is filtered when it is made: pass tag_ids to load_cash_flow_report")
-        return _make(_subject_of_report(books, ledgers), kind, [books.period], (), depth, tags)
+        return _make(_subject_of_report(books, ledgers), kind, _Presentation([books.period], (), depth, tags, unit))
     if ledgers is not None:
         raise InputError("ledgers are for a report; books have their own: leave ledgers out")
-    return _make(_subject(books, period, kind, tags), kind, columns, compare, depth, tags)
+    return _make(_subject(books, period, kind, tags), kind, _Presentation(columns, compare, depth, tags, unit))
 
 
 def income_statement(
@@ -190,6 +206,7 @@ def income_statement(
     depth: int | None = None,
     tag_ids: Iterable[str] = (),
     tag_group: str | None = None,
+    amounts_in: AmountsIn | None = None,
 ) -> Statement:
     """Income statement: revenues less expenses, with gross profit, operating income and net income.
 
@@ -197,7 +214,7 @@ def income_statement(
     ----------
     books : Books
         The books, with all ledgers of revenues and expenses.
-    period, columns, compare, depth, tag_ids, tag_group
+    period, columns, compare, depth, tag_ids, tag_group, amounts_in
         As of :func:`cash_flow_statement`; ``share`` is percent of operating revenues.
 
     Returns
@@ -211,8 +228,8 @@ def income_statement(
         As of :func:`cash_flow_statement`.
     """
     kind = _Kind(("movement",), of_balances=False, needed=_earning, rows=lambda build, _: income_rows(build))
-    tags = _tags(tag_ids, tag_group, columns, compare)
-    return _make(_subject(books, period, kind, tags), kind, columns, compare, depth, tags)
+    tags, unit = _tags(tag_ids, tag_group, columns, compare), check_amounts_in(amounts_in)
+    return _make(_subject(books, period, kind, tags), kind, _Presentation(columns, compare, depth, tags, unit))
 
 
 def balance_sheet(
@@ -222,6 +239,7 @@ def balance_sheet(
     columns: Unit | Iterable[object] | None = None,
     compare: Comparison | Iterable[Comparison] = (),
     depth: int | None = None,
+    amounts_in: AmountsIn | None = None,
 ) -> Statement:
     """Balance sheet at the end of each column's days: assets, liabilities, equity and earnings.
 
@@ -229,7 +247,7 @@ def balance_sheet(
     ----------
     books : Books
         The books, with all ledgers.
-    period, columns, compare, depth
+    period, columns, compare, depth, amounts_in
         As of :func:`cash_flow_statement`; ``share`` is percent of total assets.
 
     Returns
@@ -251,17 +269,23 @@ def balance_sheet(
         rows=lambda build, _: balance_rows(build),
         moved_title="Movement of assets, liabilities and equity",
     )
-    return _make(_subject(books, period, kind, _tags(columns=columns)), kind, columns, compare, depth)
+    unit = check_amounts_in(amounts_in)
+    subject = _subject(books, period, kind, _tags(columns=columns))
+    return _make(subject, kind, _Presentation(columns, compare, depth, amounts_in=unit))
 
 
 def trial_balance(
-    books: Books, period: PeriodLike = None, *, columns: Unit | Iterable[object] | None = None
+    books: Books,
+    period: PeriodLike = None,
+    *,
+    columns: Unit | Iterable[object] | None = None,
+    amounts_in: AmountsIn | None = None,
 ) -> Statement:
     """Trial balance at the end of each column's days: every ledger in its debit or its credit column.
 
     Parameters
     ----------
-    books, period, columns
+    books, period, columns, amounts_in
         As of :func:`balance_sheet`.
 
     Returns
@@ -281,7 +305,8 @@ def trial_balance(
         rows=lambda build, _: trial_rows(build),
         moved_title="Movement of ledgers",
     )
-    return _make(_subject(books, period, kind, _tags(columns=columns)), kind, columns, (), None)
+    unit = check_amounts_in(amounts_in)
+    return _make(_subject(books, period, kind, _tags(columns=columns)), kind, _Presentation(columns, amounts_in=unit))
 
 
 def _tags(
@@ -342,16 +367,9 @@ def _subject(books: Books, period: PeriodLike, kind: _Kind, tags: Tags | None) -
     )
 
 
-def _make(  # noqa: PLR0917 (what a statement was asked for)
-    subject: _Subject,
-    kind: _Kind,
-    columns: TaggedUnit | Iterable[object] | None,
-    compare: str | Iterable[str],
-    depth: int | None,
-    tags: Tags | None = None,
-) -> Statement:
+def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
     """Make a statement."""
-    chart, opening, lines = subject.chart, subject.opening, subject.source
+    chart, opening, lines, tags = subject.chart, subject.opening, subject.source, asked.tags
     shown: Columns
     if tags and isinstance(lines, LineSource):
         of_flows = "flow" in kind.measures
@@ -363,7 +381,7 @@ def _make(  # noqa: PLR0917 (what a statement was asked for)
     if of_tags:
         shown = Columns(tuple(of_tags), {one.key: one for one in of_tags})
     else:
-        shown = _columns(subject, kind, columns, compare)
+        shown = _columns(subject, kind, asked.columns, asked.compare)
     loaded_from = opening.since or lines.loaded.start_date
     rules = SpanRules(opening, subject.first_month, kind.of_balances, loaded_from)
     summed = _Summed.of_columns(shown, kind, lines, chart, rules)
@@ -373,7 +391,7 @@ def _make(  # noqa: PLR0917 (what a statement was asked for)
     cash_rows = CashRows(since, lines.is_report, is_explained) if has_cash else None
     trees = chart.tree.trees(*(one for measure in summed.spans for one in summed.known(measure)))
     moved = partial(summed.moved, opening.units or {})
-    layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, depth), cash_rows)
+    layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, asked.depth), cash_rows)
     notes = (
         *_notes_without_entries(shown, summed, kind),
         *filter(None, [opening.sentence()]),
@@ -387,6 +405,17 @@ def _make(  # noqa: PLR0917 (what a statement was asked for)
         *subject.notes,
     )
     labels = {key: row.label for key, row in layout.by_key.items() if row.kind not in {"ledger", "own"}}
+    figures = StatementFigures(
+        shown,
+        layout,
+        lines,
+        summed.sums,
+        summed.unknown,
+        summed.rules,
+        chart.names,
+        opening.units,
+        asked.amounts_in,
+    )
     title = f"{kind.moved_title} since {since}" if since and kind.moved_title else layout.title
     return Statement(
         f"{title}, {subject.label}" if subject.label else title,
@@ -398,7 +427,7 @@ def _make(  # noqa: PLR0917 (what a statement was asked for)
         subject.days.time_zone,
         since,
         notes,
-        StatementFigures(shown, layout, lines, summed.sums, summed.unknown, summed.rules, chart.names, opening.units),
+        figures,
         LedgerNames(chart.tree.names | labels, chart.tree.hierarchy),
     )
 

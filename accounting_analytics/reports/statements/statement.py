@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from accounting_analytics.core.amount_units import currency_label
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import TERMINAL_WIDTH, quote
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
     from pathlib import Path
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.statements.columns import StatementColumn
     from accounting_analytics.reports.statements.rows import Row
@@ -89,6 +91,11 @@ class Statement(Result):
         """All figures, shown or not, and what they are made from: what other results are built on."""
         return self._figures
 
+    @property
+    def amounts_in(self) -> AmountsIn | None:
+        """The unit that amounts are shown in: ``k`` thousands, ``M`` millions; files and frames have all digits."""
+        return self.figures.amounts_in
+
     def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
         """Figures of a row by column key: the total of a ledger with its descendants, or its `own` amounts."""
         key = self._row_key(name)
@@ -107,8 +114,8 @@ class Statement(Result):
         return self.figures.figure(row_key, column_key).exact()
 
     def text(self, row_key: str, column_key: str) -> str:
-        """Text of a cell: negative amounts in parentheses, a dash for zero; empty for a heading."""
-        return self.figures.figure(row_key, column_key).text if row_key in self.figures.layout.by_key else ""
+        """Text of a cell, in `amounts_in`: negative amounts in parentheses, a dash for zero; empty for a heading."""
+        return self.figures.text(row_key, column_key) if row_key in self.figures.layout.by_key else ""
 
     def is_additive(self, row_key: str, column_key: str) -> bool:
         """Whether a cell is a sum of line entries."""
@@ -216,7 +223,7 @@ class Statement(Result):
         return ", ".join(filter(None, [self.company, f"{self.title} {self.subtitle()}"]))
 
     def subtitle(self) -> str:
-        """Days and currency."""
+        """Days, currency, and the unit that amounts are shown in."""
         shown = [period for column in self.columns if column.kind == "period" for _, period in column.periods]
         days = Period(min(one.start_date for one in shown), max(one.end_date for one in shown), self.time_zone)
         text = days_label(days)
@@ -224,7 +231,8 @@ class Statement(Result):
             text = f"at the end of {day_label(days.end_date)}"
         if self.since:
             text = f"movement since {self.since}, to {day_label(days.end_date)}"
-        return ", ".join(filter(None, [text, f"days in {self.time_zone}", self.currency]))
+        currency = currency_label(self.currency, self.amounts_in)
+        return ", ".join(filter(None, [text, f"days in {self.time_zone}", currency]))
 
     def _parts(self) -> Iterator[ResultPart]:
         """Return nothing: the statement is one text and one table."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.figures.selections import Span
@@ -56,6 +57,8 @@ class StatementFigures:
         Names of all ledgers.
     starting : mapping or None
         Supplied starting balances in units.
+    amounts_in : {"k", "M"} or None
+        The unit that amounts are shown in.
     """
 
     columns: Columns
@@ -66,6 +69,7 @@ class StatementFigures:
     rules: SpanRules
     ledgers: LedgerNames
     starting: Mapping[str, int] | None
+    amounts_in: AmountsIn | None = None
     _made: dict[tuple[str, str], Figure] = field(default_factory=dict)
     _spans: dict[tuple[Measure, str], list[tuple[int, Span]]] = field(default_factory=dict)
     _sides: dict[str, dict[int, pd.DataFrame]] = field(default_factory=dict)
@@ -76,6 +80,10 @@ class StatementFigures:
         if key not in self._made:
             self._made[key] = self._make(self.layout.by_key[row_key], self.columns.by_key[column_key])
         return self._made[key]
+
+    def text(self, row_key: str, column_key: str) -> str:
+        """Return the text of a figure in the unit that amounts are shown in."""
+        return self.figure(row_key, column_key).text_in(self.amounts_in)
 
     def units(self, row: Row, column: StatementColumn) -> int:
         """Units of a figure; zero where it is not known."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accounting_analytics.core.amount_units import unit_notes
 from accounting_analytics.reports.figures.figure_table import (
     MAX_LINES,
     FigureRow,
@@ -41,7 +42,9 @@ def figure_table(
         )
         for row in figures.layout.shown
     ]
-    return FigureTable(title, subtitle, heads, rows, notes, _entries(figures) if with_entries else None)
+    notes = [*notes, *unit_notes(figures.amounts_in)]
+    table = FigureTable(title, subtitle, heads, rows, notes, _entries(figures) if with_entries else None)
+    return table.shown_in(figures.amounts_in)
 
 
 def _cell(figures: StatementFigures, row: Row, column: StatementColumn) -> FigureCell:
@@ -67,6 +70,7 @@ def _entries(figures: StatementFigures) -> EntriesData:
         scale=figures.source.scale,
         name=figures.ledgers.name,
         call="statement[{row!r}, {column!r}].entries",
+        amounts_in=figures.amounts_in,
     )
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
+from accounting_analytics.core.amount_units import unit_notes
 from accounting_analytics.core.messages import printable
 from accounting_analytics.reports.figures.figure_text import TextColumn, figure_lines, wrap_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.reports.statements.columns import StatementColumn
     from accounting_analytics.reports.statements.rows import Row
 
@@ -37,6 +39,10 @@ class ShownStatement(Protocol):
     def notes(self) -> Sequence[str]:
         """Remarks for the reader."""
 
+    @property
+    def amounts_in(self) -> AmountsIn | None:
+        """The unit that amounts are shown in."""
+
     def subtitle(self) -> str:
         """Days and currency."""
 
@@ -49,9 +55,10 @@ def statement_text(statement: ShownStatement, width: int) -> str:
     head = [statement.company or "", statement.title, statement.subtitle()]
     lines = [line for text in head if text for line in wrap_words(printable(text), width)]
     lines.extend(figure_lines(statement.rows, [_column(statement, one) for one in statement.columns], width))
-    if statement.notes:
+    notes = [*statement.notes, *unit_notes(statement.amounts_in)]
+    if notes:
         lines.append("")
-    for note in statement.notes:
+    for note in notes:
         lines.extend(wrap_words(f"Note: {printable(note)}", width))
     return "\n".join(lines)
 

@@ -329,3 +329,20 @@ def test_what_an_outlook_lacks_is_said(run, assert_refused, demo_books, tmp_path
     (tmp_path / "known.csv").write_text("day,amount\n2026-06-10,-2500\n")
     assert_refused(run("outlook", "--end-date", "2026-05-31", "--known", "known.csv", code=2), "known lacks date")
     assert_refused(run("outlook", "--books", demo_books, code=3), "an outlook takes 26 weeks of lines that move cash")
+
+
+def test_statements_in_thousands(run_demo, tmp_path):
+    """What is printed and the page are in thousands; JSON and CSV are exact; a list has no unit."""
+    arguments = ("statements", "income", *MAY)
+    plain, shown = run_demo(*arguments), run_demo(*arguments, "--amounts-in", "k", "--output", tmp_path / "may.html")
+    rent = re.search(r"Rent +([0-9,.]+)\n", plain.stdout)[1]
+    thousands = f"{Decimal(rent.replace(',', '')) / 1000:.1f}"
+    assert re.search(r"Rent +([0-9,.]+)\n", shown.stdout)[1] == thousands
+    assert "USD thousands" in shown.stdout
+    page = (tmp_path / "may.html").read_text()
+    assert f">{thousands}</td>" in page
+    assert "USD thousands" in page
+    assert run_demo(*arguments, "--json").content == run_demo(*arguments, "--amounts-in", "k", "--json").content
+    refused = run_demo("statements", "ageing", "--amounts-in", "k", code=2)
+    assert "statements ageing has no --amounts-in" in refused.stderr
+    run_demo(*arguments, "--amounts-in", "K", code=2)

@@ -45,6 +45,7 @@ class Shown:
     title: str = "Income statement"
     company: str | None = None
     notes: tuple = ()
+    amounts_in: str | None = None
 
     def __post_init__(self):
         self.rows = [
