@@ -7,7 +7,7 @@ import shlex
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -129,6 +129,7 @@ def pack(
     note: Path | None = None,
     pdf: bool = False,
     excel: bool = False,
+    amounts_in: Literal["k", "M"] | None = None,
     show_code: bool = False,
     allow_empty: bool = False,
     source: BooksOrService = BooksOrService(),
@@ -156,6 +157,8 @@ def pack(
         Print the page as a PDF too, with Chromium.
     excel
         Write a workbook too: statements with formulas and their entries.
+    amounts_in
+        Show amounts in thousands (k) or millions (M); the page and the workbook still have all digits.
     show_code
         Show on the page the code that makes its figures.
     allow_empty
@@ -196,6 +199,7 @@ def pack(
                 note=text,
                 show_code=show_code,
                 allow_empty=allow_empty,
+                amounts_in=amounts_in,
             )
             if formats.browser is not None and (letters := letters_without_font(made.html)):
                 print_message(

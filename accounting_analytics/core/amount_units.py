@@ -37,7 +37,7 @@ def check_amounts_in(amounts_in: object) -> AmountsIn | None:
 
 
 def unit_notes(amounts_in: AmountsIn | None) -> tuple[str, ...]:
-    """What a reader has to know of amounts in a unit; nothing of those with all their digits."""
+    """Return what a reader has to know of amounts in a unit; nothing of those with all their digits."""
     return (f"Amounts in {AMOUNT_UNITS[amounts_in].name}; totals are rounded by themselves.",) if amounts_in else ()
 
 

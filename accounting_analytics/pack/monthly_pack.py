@@ -6,6 +6,7 @@ import datetime as dt
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
+from accounting_analytics.core.amount_units import check_amounts_in
 from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.errors import EmptyPeriodError, IncompleteLoadError, InputError
 from accounting_analytics.core.messages import printable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.local_books.drift import Drift
     from accounting_analytics.reports.books.value import Books, PeriodLike
 
@@ -40,6 +42,7 @@ def monthly_pack(
     note: str | None = None,
     show_code: bool = False,
     allow_empty: bool = False,
+    amounts_in: AmountsIn | None = None,
 ) -> MonthlyPack:
     """Make the pack of a month or another period: what changed and why, statements, cash bridge, and proof.
 
@@ -69,6 +72,10 @@ def monthly_pack(
         Show the calls that make the statements.
     allow_empty : bool
         Make a pack of a period without line entries too.
+    amounts_in : {"k", "M"}, optional
+        Show amounts in thousands, of one fraction digit, or in millions, of two, each rounded half to even by itself:
+        on the page, which still has all entries, and as the format of numbers in the workbook. Pictures, and entries
+        that unfold, have all digits.
 
     Returns
     -------
@@ -93,6 +100,7 @@ def monthly_pack(
     """
     options = PageOptions(sections, templates, note, show_code=show_code, aged_ledgers=aged_ledgers)
     environment, names = options.check()
+    unit = check_amounts_in(amounts_in)
     books = to_books(books)
     books.require_loaded("a pack")
     this = books.days_of(period)
@@ -114,9 +122,10 @@ def monthly_pack(
         names,
         options.show_code,
         options.note and options.note.strip(),
+        unit,
         periods,
         proven,
-        make_content(proven, periods, options.aged_ledgers),
+        make_content(proven, periods, options.aged_ledgers, unit),
         partial(render_page, environment),
     )
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.pack.read_page import (
+    UNITS,
+    ZERO,
     ListFigure,
     QuotientFigure,
     StatedFigure,
@@ -49,15 +51,24 @@ class Recomputation:
             raise InputError("the page does not state how it is calculated")
         return figures[key]
 
-    def text(self, table: str, key: str, form: str) -> str:
-        """Text that a figure has to have: an amount, or a percentage."""
+    def text(self, table: str, key: str, form: str, *, is_cell: bool) -> str:
+        """Text that a figure has to have: an amount, or a percentage.
+
+        An amount in thousands or millions has the letter of its unit, but in a cell of a table.
+        """
         figure = self.figure(table, key)
         if not isinstance(figure, QuotientFigure):
-            return value_text(self.value(table, key), self._data.scale, form=form)
+            units, unit = self.value(table, key), self._data.amounts_in
+            letter = UNITS[unit][0] if unit and units is not None and not is_cell else ""
+            return f"{value_text(units, self._data.scale, form=form, amounts_in=unit)}{letter}"
         part, whole = self.value(table, figure.part), self.value(table, figure.whole)
         if part is None or not whole:
             raise InputError("it is in percent of nothing")
         return f"{value_text(round(Fraction(1000 * part, whole)), 1, form=form)}%"
+
+    def is_nothing(self, table: str, key: str) -> bool:
+        """Whether a figure may be a dash: zero, and no amount that is only rounded to it."""
+        return isinstance(self.figure(table, key), QuotientFigure) or self.value(table, key) == 0
 
     def value(self, table: str, key: str) -> int | None:
         """Units of a figure, None where it is not known."""
@@ -124,8 +135,8 @@ def _sum_days(data: PageData, *, of_flows: bool) -> dict[str, defaultdict[int, i
 
 
 _OPENING = "Balance before "
-_FACTS = ("company", "currency", "start_date", "end_date", "time_zone", "created_at", "verdict")
-_ALWAYS_SHOWN = ("company", "currency", "start_date", "end_date", "verdict")
+_FACTS = ("company", "currency", "amounts_in", "start_date", "end_date", "time_zone", "created_at", "verdict")
+_ALWAYS_SHOWN = ("company", "currency", "amounts_in", "start_date", "end_date", "verdict")
 _NOT_READ = {"script", "style", "svg"}
 
 
@@ -140,13 +151,15 @@ def check_figures(elements: Sequence[PageElement], figures: Recomputation) -> It
         try:
             figure = figures.figure(table, key)
             where = f"{figure.label} ({table}: {key}), line {element.line}"
-            expected = figures.text(table, key, form)
+            expected = figures.text(table, key, form, is_cell=element.name == "td")
+            shown = read_shown(element.own_text)
+            is_right = agrees(shown, expected) and (shown != ZERO or figures.is_nothing(table, key))
         except InputError as error:
             yield PackFault("figure", where, element.own_text, f"not possible: {error}")
             continue
         if form not in {"", "magnitude"}:
             yield PackFault("figure", where, element.own_text, f"not possible: shown as {form}")
-        elif not agrees(read_shown(element.own_text), expected):
+        elif not is_right:
             yield PackFault("figure", where, element.own_text, expected)
 
 
@@ -218,11 +231,13 @@ def check_journal_entries(data: PageData) -> Iterator[PackFault]:
             yield PackFault("journal entry", f"entry {entry} of {days[entry]}", f"sum {sums[entry]}", "sum 0")
 
 
-def unchecked_amounts(elements: Iterable[PageElement], scale: int) -> tuple[str, ...]:
+def unchecked_amounts(elements: Iterable[PageElement], scale: int, amounts_in: str) -> tuple[str, ...]:
     """Amounts in the text of the page that are not figures; none where amounts have no fraction digits."""
-    if not scale:
+    digits = {scale, UNITS[amounts_in][2]} if amounts_in else {scale}
+    fractions = "|".join(f"[0-9]{{{one}}}" for one in sorted(digits) if one)
+    if not fractions:
         return ()
-    amount = re.compile(rf"(?<![0-9.,])[0-9]{{1,3}}(?:,?[0-9]{{3}})*\.[0-9]{{{scale}}}(?![0-9.%])")
+    amount = re.compile(rf"(?<![0-9.,])[0-9]{{1,3}}(?:,?[0-9]{{3}})*\.(?:{fractions})(?![0-9.%])")
     found: list[str] = []
     for element in elements:
         if not {"data-key", "data-field"} & element.attributes.keys() and not _is_exempt(element):

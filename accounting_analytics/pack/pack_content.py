@@ -22,6 +22,7 @@ from accounting_analytics.reports.statements.kinds import balance_sheet, cash_fl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.pack.compared_books import ComparedBooks
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.pack.pack_pictures import PackPicture
@@ -42,13 +43,13 @@ class PackStatements(NamedTuple):
     compared: Statement
 
 
-def make_statements(books: ComparedBooks, periods: PackPeriods) -> PackStatements:
+def make_statements(books: ComparedBooks, periods: PackPeriods, amounts_in: AmountsIn | None = None) -> PackStatements:
     """Make the statements, each of whose columns is known as far as the lines reach."""
     given = books.books
     return PackStatements(
-        income_statement(given, columns=periods.income_columns()),
-        cash_flow_statement(given, columns=periods.month_columns()),
-        balance_sheet(given, columns=periods.balance_columns()),
+        income_statement(given, columns=periods.income_columns(), amounts_in=amounts_in),
+        cash_flow_statement(given, columns=periods.month_columns(), amounts_in=amounts_in),
+        balance_sheet(given, columns=periods.balance_columns(), amounts_in=amounts_in),
         cash_flow_statement(given, columns=periods.key_columns()),
     )
 
@@ -111,9 +112,10 @@ def make_content(
     books: ComparedBooks,
     periods: PackPeriods,
     aged_ledgers: Iterable[str] | None = None,
+    amounts_in: AmountsIn | None = None,
 ) -> PackContent:
-    """Make all parts of a pack."""
-    statements = make_statements(books, periods)
+    """Make all parts of a pack, whose amounts are shown in a unit."""
+    statements = make_statements(books, periods, amounts_in)
     figures = statements.compared.figures
     cash = sections.CashLines(statements.compared, _line_source(figures))
     key_table = sections.key_figures(cash, statements.income)
@@ -129,6 +131,7 @@ def make_content(
         _suspense(statements.balance),
         statements.balance.since,
         _undecided(statements.income, periods.key),
+        amounts_in,
     )
     writer = SentenceWriter(facts)
     sentences, undecided_sentence = writer.sentences(), writer.undecided()
@@ -158,7 +161,7 @@ def make_content(
     return PackContent(
         statements,
         PackLines(statements.compared.figures, cash.source, periods.first_day, periods.this.end_date),
-        {one.name: one for one in tables if one is not None},
+        {one.name: one.shown_in(amounts_in) for one in tables if one is not None},
         sentences,
         bridge,
         proven,

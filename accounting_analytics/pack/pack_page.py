@@ -203,6 +203,7 @@ class PackPage:
             "format": 1,
             "company": printable(pack.company or ""),
             "currency": printable(pack.currency or ""),
+            "amounts_in": pack.unit_name,
             "scale": content.entries.scale,
             "start_date": str(pack.period.start_date),
             "end_date": str(pack.period.end_date),

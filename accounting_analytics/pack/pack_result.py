@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from accounting_analytics.core.amount_units import AMOUNT_UNITS, currency_label, unit_notes
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.atomic_files import write_text
 from accounting_analytics.core.errors import InputError
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.core.periods import Period
     from accounting_analytics.pack.compared_books import ComparedBooks, ComparedPeriod
     from accounting_analytics.pack.pack_content import PackContent
@@ -52,6 +54,8 @@ class MonthlyPack(Result):
         Whether the page shows the calls that make its statements.
     note : str or None
         What its owner says about the period, in Markdown.
+    amounts_in : {"k", "M"} or None
+        The unit that amounts are shown in.
     """
 
     period: Period
@@ -61,6 +65,7 @@ class MonthlyPack(Result):
     section_names: tuple[str, ...]
     show_code: bool
     note: str | None
+    amounts_in: AmountsIn | None
     _periods: PackPeriods
     _books: ComparedBooks
     _made: PackContent
@@ -129,6 +134,16 @@ class MonthlyPack(Result):
             )
             for row in table.rows
         )
+
+    @property
+    def unit_name(self) -> str:
+        """The unit of shown amounts as the page names it: ``thousands`` or ``millions``; empty without one."""
+        return AMOUNT_UNITS[self.amounts_in].name if self.amounts_in else ""
+
+    @property
+    def unit_notes(self) -> tuple[str, ...]:
+        """How amounts in a unit are rounded."""
+        return unit_notes(self.amounts_in)
 
     @property
     def certificate(self) -> Certificate:
@@ -212,11 +227,12 @@ class MonthlyPack(Result):
         }
         texts = WorkbookTexts(
             self.title,
-            ", ".join(filter(None, [days, self.currency])),
+            ", ".join(filter(None, [days, currency_label(self.currency, self.amounts_in)])),
             f"{self.proof[:1].upper()}{self.proof[1:]}",
             [*(self.note or "").splitlines(), *self.sentences],
             appendix,
             self.fingerprint,
+            self.unit_notes,
         )
         write_pack_workbook(self.content, texts, to_path(path, "path"))
 
@@ -227,7 +243,9 @@ class MonthlyPack(Result):
     def _parts(self) -> Iterator[ResultPart]:
         yield ResultPart(self.sentences)
         table = pd.DataFrame(self.key_figures, columns=["key figure", self.period_label, "compared"])
-        yield ResultPart([f"{label}: {amount} ({note})" for label, amount, note in self.key_figures], table)
+        unit = [f"Key figures, {currency_label(self.currency, self.amounts_in)}:"] if self.amounts_in else []
+        figures = [f"{label}: {amount} ({note})" for label, amount, note in self.key_figures]
+        yield ResultPart([*unit, *figures, *self.unit_notes], table)
 
     def _content(self) -> dict[str, Any]:
         return {

@@ -7,6 +7,7 @@ import secrets
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
+from accounting_analytics.core.amount_units import AMOUNT_UNITS
 from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import day_label
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Sequence
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.pack.pack_tables import CashLines
     from accounting_analytics.reports.figures.figure import Figure
@@ -56,6 +58,7 @@ class SentenceFacts(NamedTuple):
     suspense: Figure | None
     suspense_since: dt.date | None
     undecided: Sequence[tuple[str, Figure]]
+    amounts_in: AmountsIn | None = None
 
 
 class SentenceWriter:
@@ -155,9 +158,13 @@ class SentenceWriter:
         return None if figure is None or figure.units is None else figure
 
     def _write(self, figure: Figure, table: str = KEY_FIGURES, *, is_size: bool = False) -> str:
-        """Mark of an amount."""
-        exact = figure.exact()
-        text = NOT_KNOWN if exact is None else format_amount(exact.copy_abs() if is_size else exact)
+        """Mark of an amount; one in thousands or millions has the letter of its unit, because no head names it."""
+        exact, unit = figure.exact(), self._facts.amounts_in
+        if exact is None:
+            text = NOT_KNOWN
+        else:
+            amount = exact.copy_abs() if is_size else exact
+            text = f"{AMOUNT_UNITS[unit].text(amount)}{unit}" if unit else format_amount(amount)
         self._amounts.append(Amount(table, figure.key, text, is_size))
         return f"<{self._mark}:{len(self._amounts) - 1}>"
 

@@ -14,6 +14,7 @@ from accounting_analytics.reports.statements.table import figure_table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.statements.rows import Row
     from accounting_analytics.reports.statements.statement import Statement
@@ -42,6 +43,10 @@ class PackTable(NamedTuple):
     def shown(self) -> Iterable[tuple[str, FigureCell]]:
         """Key and cell of each figure that is shown."""
         return ((cell.key, cell) for row in self.table.rows for cell in row.cells if cell.key)
+
+    def shown_in(self, amounts_in: AmountsIn | None) -> PackTable:
+        """Return the table with its amounts in thousands or millions; its figures are the same."""
+        return self._replace(table=self.table.shown_in(amounts_in))
 
     def figure(self, key: str) -> Figure:
         """Figure of a key."""

@@ -62,6 +62,8 @@ class WorkbookTexts(NamedTuple):
         Texts of the appendix by their heading.
     fingerprint : str
         Fingerprint of the page.
+    unit_notes : sequence of str
+        How amounts in a unit are rounded.
     """
 
     title: str
@@ -70,6 +72,7 @@ class WorkbookTexts(NamedTuple):
     sentences: Sequence[str]
     appendix: Mapping[str, Sequence[str]]
     fingerprint: str
+    unit_notes: Sequence[str] = ()
 
 
 def write_pack_workbook(pack: PackContent, texts: WorkbookTexts, path: Path) -> None:
@@ -87,7 +90,8 @@ def write_pack_workbook(pack: PackContent, texts: WorkbookTexts, path: Path) -> 
         for name, title in _TABLES.items():
             if name in pack.tables:
                 table = pack.tables[name].table
-                FigureSheet(title, [table.title, texts.title], table).add_to(workbook)
+                lines = [table.title, texts.title, *texts.unit_notes]
+                FigureSheet(title, lines, table).add_to(workbook)
         _add_appendix(workbook, texts)
         for _, entries in statements:
             if entries.row_count:
@@ -103,7 +107,7 @@ def _add_summary(workbook: Workbook, pack: PackContent, texts: WorkbookTexts) ->
     sheet.write_string(3, 0, line_text(texts.proof), bold)
     place = 4
     undecided = [] if pack.undecided is None else [plain(pack.undecided)]
-    for text in (*undecided, *pack.reasons, "", *texts.sentences):
+    for text in (*undecided, *pack.reasons, *texts.unit_notes, "", *texts.sentences):
         sheet.merge_range(place, 0, place, _LAST_COLUMN, "", wrapped)
         sheet.write_string(place, 0, line_text(text), wrapped)
         sheet.set_row(place, _LINE_HEIGHT * (1 + len(text) // _WRAP))

@@ -18,7 +18,7 @@ class Figures {
   #byLedger = new Map();
 
   constructor(data) {
-    Object.assign(this, { tables: data.tables, scale: data.scale, ledgers: data.ledgers, texts: data.texts, lines: data.lines });
+    Object.assign(this, { tables: data.tables, scale: data.scale, amountsIn: data.amounts_in, ledgers: data.ledgers, texts: data.texts, lines: data.lines });
     for (const line of data.lines) {
       if (!this.#byLedger.has(line.ledger)) this.#byLedger.set(line.ledger, []);
       this.#byLedger.get(line.ledger).push(line);

@@ -11,6 +11,7 @@ import re
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
@@ -199,6 +200,7 @@ class PageData(msgspec.Struct, forbid_unknown_fields=True):
     format: Literal[1]
     company: str
     currency: str
+    amounts_in: Literal["", "thousands", "millions"]
     scale: int
     start_date: str
     end_date: str
@@ -302,17 +304,27 @@ def _refuse(problem: str) -> NoReturn:
     raise InputError(f"the data of the pack cannot be read: {shorten(printable(problem), limit=200)}") from None
 
 
-_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(%)?(\))?")
+_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(%|k|M)?(\))?")
 _SPACES = " \t\n\N{NO-BREAK SPACE}"
 NOT_KNOWN = "not known"
 ZERO = "\N{EN DASH}"
 
 
-def value_text(units: int | None, scale: int, *, form: str = "") -> str:
-    """Text that a figure has to have: a minus sign before negative ones, all of its fraction digits."""
+UNITS = {"thousands": ("k", 3, 1), "millions": ("M", 6, 2)}
+"""Letter of a unit, zeros that it leaves out, and fraction digits that are shown of it."""
+
+
+def value_text(units: int | None, scale: int, *, form: str = "", amounts_in: str = "") -> str:
+    """Text that a figure has to have: a minus sign before negative ones, all of its fraction digits.
+
+    In thousands or millions it is rounded half to even to the fraction digits of the unit.
+    """
     if units is None:
         return NOT_KNOWN
     negative = units < 0 and form != "magnitude"
+    if amounts_in:
+        _, zeros, shown = UNITS[amounts_in]
+        units, scale = round(Fraction(abs(units), 10 ** (scale + zeros - shown))), shown
     whole = str(abs(units)).zfill(scale + 1)
     end = len(whole) - scale
     fraction = f".{whole[end:]}" if scale else ""

@@ -92,7 +92,7 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
         figures=len(elements) - stated,
         stated=stated,
         entries=len(data.lines),
-        unchecked=unchecked_amounts(page, data.scale),
+        unchecked=unchecked_amounts(page, data.scale, data.amounts_in),
         differences=tuple(faults),
     )
 

@@ -149,6 +149,7 @@ def data_of(books):
         "format": 1,
         "company": books.names["company"],
         "currency": "USD",
+        "amounts_in": "",
         "scale": books.scale,
         "start_date": START,
         "end_date": END,

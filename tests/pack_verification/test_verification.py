@@ -238,7 +238,7 @@ def packed(content):
 
 
 EMPTY = {
-    **dict.fromkeys(("company", "currency", "time_zone", "created_at"), ""),
+    **dict.fromkeys(("company", "currency", "amounts_in", "time_zone", "created_at"), ""),
     "format": 1,
     "scale": 2,
     "start_date": "",
@@ -419,3 +419,15 @@ def test_every_alteration_of_a_monthly_pack_is_found(demo_pack, soak_count, tmp_
         assert not aa.verify_pack(path, fingerprint=demo_pack.fingerprint).verified
         if name != "ledger":  # of two ledgers of one total, in days of which only the total is shown
             assert aa.verify_pack(path).verified == (name not in CALCULATED), (name, seed)
+
+
+@pytest.mark.parametrize(("letter", "unit"), [("k", "thousands"), ("M", "millions")])
+@given(units=st.integers(-(10**24), 10**24), scale=st.integers(0, 10))
+def test_rounded_texts_are_those_of_the_rule(letter, unit, units, scale):
+    """The check rounds by itself, and agrees with what figures show; another last digit, or a dash, is none of it."""
+    shown = aa.Figure("row|column", "", units, "", scale=scale).text_in(letter)
+    expected = value_text(units, scale, amounts_in=unit)
+    assert agrees(read_shown(shown), expected)
+    other = 10 ** (scale + {"k": 2, "M": 4}[letter])
+    assert not agrees(read_shown(shown), value_text(units + other, scale, amounts_in=unit))
+    assert value_text(None, scale, amounts_in=unit) == "not known"

@@ -11,13 +11,23 @@
     return made;
   };
 
-  // The text of exact units, as the figures of the table have it.
-  const amountText = (units, scale) => {
+  const UNITS = { thousands: [3, 1], millions: [6, 2] }; // the zeros that are left out, and the fraction digits
+
+  // The text of exact units, as the figures of the table have it; in thousands or millions rounded half to even.
+  const amountText = (units, scale, amountsIn = "") => {
     if (units === 0n) return "\u2013";
-    const digits = String(units < 0n ? -units : units).padStart(scale + 1, "0");
-    const end = digits.length - scale;
+    let [size, fraction] = [units < 0n ? -units : units, scale];
+    if (Object.hasOwn(UNITS, amountsIn)) {
+      const [zeros, shown] = UNITS[amountsIn];
+      const last = 10n ** BigInt(scale + zeros - shown);
+      const twice = 2n * (size % last);
+      size = size / last + (twice > last || (twice === last && (size / last) % 2n === 1n) ? 1n : 0n);
+      fraction = shown;
+    }
+    const digits = String(size).padStart(fraction + 1, "0");
+    const end = digits.length - fraction;
     const whole = digits.slice(0, end).replace(/\B(?=(\d{3})+$)/g, ",");
-    const text = scale ? `${whole}.${digits.slice(end)}` : whole;
+    const text = fraction ? `${whole}.${digits.slice(end)}` : whole;
     return units < 0n ? `(${text})` : text;
   };
 
@@ -129,7 +139,7 @@
       const percent = figures.percent(table, part);
       if (percent !== undefined) return percent < 0n ? `(${amountText(-percent, 1)}%)` : `${amountText(percent, 1)}%`;
       const units = figures.units(table, part);
-      return units === null ? "not known" : amountText(units, figures.scale);
+      return units === null ? "not known" : amountText(units, figures.scale, figures.amountsIn);
     };
     const details = element("div");
     const terms = figures.terms(table, key)?.map(([sign, part]) => [sign, figures.label(table, part), text(part)]);

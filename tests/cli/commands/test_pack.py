@@ -12,6 +12,7 @@ import pytest
 from alterations import alter
 from small_packs import PLAIN_NAMES, make_books, page_html, write_pack
 
+import accounting_analytics as aa
 from accounting_analytics.pack.pack_files import OutputFiles
 
 JANUARY = ("--period", "2025-01", "--output", "packs")
@@ -293,3 +294,11 @@ def test_a_file_that_is_not_a_pack(run, assert_refused, sent_pack, tmp_path):
     (tmp_path / "page.html").write_text("<html></html>", encoding="utf-8")
     assert_refused(run("verify-pack", tmp_path / "page.html", code=2), "is not a pack: it has no data of its figures")
     assert_refused(run("verify-pack", sent_pack[0], "--fingerprint", "0123", code=2), "'0123' is not a fingerprint")
+
+
+def test_a_pack_in_thousands(pack, folder):
+    """The page has its amounts in the unit, and is verified; another unit is refused before anything is loaded."""
+    pack(*JANUARY, "--amounts-in", "k")
+    assert b'<span data-field="amounts_in">thousands</span>' in folder.read(".html")
+    assert aa.verify_pack(folder.path(".html")).verified
+    pack(*JANUARY, "--amounts-in", "thousands", base_url=NOWHERE, code=2)

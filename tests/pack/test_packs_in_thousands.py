@@ -1,0 +1,174 @@
+"""Packs in thousands and millions: what is shown is rounded, checked by its receiver, and exact behind."""
+
+import random
+import re
+from decimal import Decimal
+from typing import NamedTuple
+
+import openpyxl
+import pandas as pd
+import pytest
+from alterations import with_data
+
+import accounting_analytics as aa
+from accounting_analytics.core.errors import InputError
+
+NAME = {"k": "thousands", "M": "millions"}
+FORMAT = {"k": "#,##0.0,", "M": "#,##0.00,,"}
+
+
+class Packs(NamedTuple):
+    """A pack in a unit, and the same with all digits."""
+
+    unit: str
+    shown: aa.MonthlyPack
+    plain: aa.MonthlyPack
+
+
+@pytest.fixture(scope="module")
+def plain(load_month):
+    """Return the pack of May with all digits."""
+    return aa.monthly_pack(load_month("2026-05"))
+
+
+@pytest.fixture(scope="module", params=["k", "M"])
+def packs(request, load_month, plain):
+    """Return the pack of May in a unit, beside that with all digits."""
+    return Packs(request.param, aa.monthly_pack(load_month("2026-05"), amounts_in=request.param), plain)
+
+
+def test_every_shown_figure_is_proven(packs, tmp_path):
+    """The check of a pack recomputes the exact amounts, and finds each rounded as the page says."""
+    checked = [aa.verify_pack(one.save(tmp_path / "pack.html")) for one in (packs.shown, packs.plain)]
+    assert all(one.verified for one in checked), checked[0].explain()
+    counts = [(one.figures, one.stated, one.entries, one.unchecked) for one in checked]
+    assert counts[0] == counts[1]
+    assert counts[0][0] > 1000
+
+
+def test_figures_are_exact_behind_their_texts(packs):
+    """The amounts of all figures, and their entries, are those of the pack with all digits; the texts are rounded."""
+    shown, plain = packs.shown.figures, packs.plain.figures
+    pd.testing.assert_frame_equal(shown.drop(columns="text"), plain.drop(columns="text"))
+    for row in shown.itertuples():
+        assert row.text == packs.shown[f"{row.table}:{row.key}"].text_in(packs.unit)
+    is_percent = plain["text"].str.rstrip(")").str.endswith("%")
+    assert (shown["text"] == plain["text"])[is_percent].all()
+    assert is_percent.sum() > 10
+    rent = "income:led_rent|2026-05"
+    pd.testing.assert_frame_equal(packs.shown[rent].entries, packs.plain[rent].entries)
+
+
+def test_the_page_says_its_unit(packs):
+    """The head names the currency and the unit, one note says how totals are rounded, and sentences have the letter."""
+    page, note = packs.shown.html, f"Amounts in {NAME[packs.unit]}; totals are rounded by themselves."
+    assert f'<span data-field="amounts_in">{NAME[packs.unit]}</span>' in page
+    assert page.count(note) == 1
+    assert 'data-field="amounts_in"' not in packs.plain.html
+    assert packs.plain.unit_notes == ()
+    amounts = re.findall(r'<span data-table="[^>]*data-key="[^>]*>([^<]+)</span>', page)
+    assert len(amounts) >= 8
+    assert all(re.fullmatch(rf"-?[0-9,]+\.[0-9]+{packs.unit}", one) for one in amounts)
+    text = str(packs.shown)
+    assert f"Key figures, USD {NAME[packs.unit]}:" in text
+    assert text.count(note) == 1
+    change = packs.shown["key_figures:net_cash_flow|2026-05"]
+    assert text.count(f"Cash rose by {change.text_in(packs.unit)}{packs.unit} to ") == 1
+
+
+def altered(alteration, path):
+    """Write an altered page, and return the faults that the check finds."""
+    text = path.read_text(encoding="utf-8")
+    changed = alteration(text)
+    assert changed != text
+    path.write_text(changed, encoding="utf-8", newline="\n")
+    return [one.what for one in aa.verify_pack(path).differences]
+
+
+ALTERATIONS = {
+    "a digit of a cell": lambda text: re.sub(r'(<td [^>]*data-key="net_income\|2026-05">[0-9]+)\.9<', r"\1.8<", text),
+    "the letter of a sentence": lambda text: re.sub(r"(<span [^>]*data-key[^>]*>[0-9.]+)k<", r"\1<", text, count=1),
+    "a letter in a cell": lambda text: re.sub(r'(<td [^>]*data-key="[^>]*>[0-9.]+)<', r"\1k<", text, count=1),
+    "a dash for what is rounded to zero": lambda text: re.sub(
+        r'(<td [^>]*data-key="[^>]*>)0\.0<', "\\1\N{EN DASH}<", text, count=1
+    ),
+    "all digits": lambda text: re.sub(r'(data-key="led_rent\|2026-05">)[0-9.]+<', r"\g<1>7,900.00<", text, count=1),
+    "the unit in the head": lambda text: text.replace(">thousands</span>", ">millions</span>"),
+    "no unit in the head": lambda text: text.replace('<span data-field="amounts_in">thousands</span>', ""),
+    "the unit of the data": lambda text: with_data(lambda _, data: data.update(amounts_in="millions"))(None, text),
+    "no unit in the data": lambda text: with_data(lambda _, data: data.update(amounts_in=""))(None, text),
+}
+
+
+@pytest.mark.parametrize("name", ALTERATIONS)
+def test_alterations_are_found(load_month, tmp_path, name):
+    """Digits, letters and units that do not follow from the entries are faults."""
+    pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
+    found = altered(ALTERATIONS[name], pack.save(tmp_path / "pack.html"))
+    assert found
+    assert set(found) <= {"figure", "amounts_in"}
+
+
+def test_entries_that_are_altered_are_found(load_month, tmp_path):
+    """A cent that no rounded figure shows is found too: the journal entry of its line does not balance."""
+    chance = random.Random(5)  # noqa: S311 (the same alteration in each run)
+    pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
+
+    def change(_, data):
+        line = chance.choice([one for one in data["lines"] if one[6] >= 0])
+        line[4] = int(line[4]) + 1
+
+    found = altered(lambda text: with_data(change)(None, text), pack.save(tmp_path / "pack.html"))
+    assert "journal entry" in found
+
+
+def test_a_workbook_has_exact_amounts(packs, tmp_path):
+    """All sheets have the format of the unit and all digits; page one names the unit, and entries have none."""
+    path = tmp_path / "pack.xlsx"
+    packs.shown.save_workbook(path)
+    book = openpyxl.load_workbook(path, data_only=True)
+    for sheet, label, key in (
+        ("Summary", "Net income", "key_figures:net_income|2026-05"),
+        ("Income statement", "Net income", "income:net_income|2026-05"),
+        ("By age", "Total", None),
+    ):
+        row = next(one for one in book[sheet].iter_rows() if one[0].value == label)
+        cell = next(one for one in row[1:] if isinstance(one.value, int | float))
+        assert cell.number_format.split("_")[0] == FORMAT[packs.unit], sheet
+        if key:
+            assert Decimal(str(cell.value)) == packs.shown[key].exact()
+    entries = book["Entries, income statement"]
+    assert {one.number_format.split("_")[0] for one in entries["E"][1:]} == {"#,##0.00"}
+    for sheet in ("Summary", "Income statement", "By age"):
+        texts = [str(one.value) for one in book[sheet]["A"] if one.value]
+        assert sum(text.startswith(f"Amounts in {NAME[packs.unit]};") for text in texts) == 1, sheet
+    assert any(text.endswith(f"USD {NAME[packs.unit]}") for text in (str(one.value) for one in book["Summary"]["A"]))
+
+
+def test_another_unit_is_refused(load_month):
+    """Only k and M are units."""
+    with pytest.raises(InputError, match=r"amounts_in must be 'k' \(thousands\) or 'M' \(millions\), not 'm'"):
+        aa.monthly_pack(load_month("2026-05"), amounts_in="m")
+
+
+@pytest.mark.browser
+def test_figures_unfold_in_the_unit(browser, load_month, tmp_path):
+    """In a browser the terms of a total are rounded as the table is, and entries have all their digits."""
+    pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
+    browser.open(pack.save(tmp_path / "pack.html").as_uri())
+    browser.wait_until("document.querySelectorAll('.accounting-analytics-figures.ready').length > 5")
+
+    def unfolded(key):
+        button = f'[data-table="income"] [data-key="{key}"] > button'
+        browser.click(f"document.querySelector('{button}')")
+        browser.wait_until("document.querySelector('.entries table')")
+        shown = browser.evaluate(
+            "[...document.querySelectorAll('.entries table td:last-child')].map(one => one.textContent.trim())"
+        )
+        browser.click(f"document.querySelector('{button}')")
+        browser.wait_until("!document.querySelector('.entries table')")
+        return shown
+
+    income = pack["income:net_income|2026-05 change"]
+    assert unfolded(income.key) == [*(one.text_in("k") for one in income.terms), income.text_in("k")]
+    assert unfolded("led_rent|2026-05") == ["7,900.00", "7,900.00"]
