@@ -205,21 +205,24 @@ def test_it_is_read_and_printed_as_a_statement(lines, ledgers, tmp_path):
     assert (sheet.print_title_rows, sheet.page_setup.fitToHeight) == ("$1:$5", 0)
 
 
-def test_amounts_that_excel_would_change_are_text(lines, ledgers, tmp_path):
-    """An amount of 16 digits has all of them, no formula calculates with it, and a note says why."""
+@pytest.mark.parametrize("unit", [None, "M"])
+def test_amounts_that_excel_would_change_are_text(lines, ledgers, tmp_path, unit):
+    """An amount of 16 digits has all of them, also among millions; no formula has it, and a note says why."""
     exact = aa.schemas.LineEntries.exact(lines).frame
     entry = exact.loc[exact["ledger_id"] == "led_rent", "journal_entry_id"].iloc[-1]
     amounts = exact["amount"].mask(exact["journal_entry_id"] == entry, Decimal("12345678909134.00"))
     signed = amounts.where(exact["debit_credit"] == "debit", -amounts)
     edited = exact.assign(signed_amount=signed, amount=amounts)
     edited.attrs.pop("load")
-    statement = aa.income_statement(aa.Books(edited, ledgers, "2026-05", time_zone="America/New_York"))
+    books = aa.Books(edited, ledgers, "2026-05", time_zone="America/New_York")
+    statement = aa.income_statement(books, amounts_in=unit)
     statement.to_excel(tmp_path / "statement.xlsx")
     sheet = Sheet(tmp_path / "statement.xlsx", statement)
     for row in ("led_rent", "net_income"):
         cell = sheet.formulas.cell(*sheet.places[row, "2026-05"])
         assert cell.value == f"{statement.value(row, '2026-05'):,f}"
-    assert any("more than 15 digits" in str(cell.value) for cell in sheet.stored["A"])
+    (note,) = (str(cell.value) for cell in sheet.stored["A"] if "more than 15 digits" in str(cell.value))
+    assert note.endswith("These are in full, with all their digits.") == (unit is not None)
     assert "12,345,678,909,134.00" in {entry[4] for entry in sheet.entries}
 
 
