@@ -322,6 +322,7 @@ def balances(statement: Statement, *, largest: int = 5) -> Picture:
                 for at, (account, name) in enumerate(zip(accounts, names, strict=True))
             ],
             period=period,
+            amounts_in=statement.amounts_in,
             message="No lines of these days were loaded" if unknown == len(daily.days) else "",
             find=partial(balances.figure, accounts),
             table=partial(balances.table, accounts, title, [*remarks, unit]),

@@ -13,8 +13,6 @@ from accounting_analytics.charts.labels import (
     ACCOUNT_COLOURS,
     OTHERS_COLOUR,
     OUTFLOW_COLOUR,
-    amount_label,
-    compact_amount,
     short_labels,
 )
 from accounting_analytics.charts.marks import (
@@ -121,9 +119,8 @@ def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
     series = []
     for category, label in _labelled(categories):
         amounts = [one.exact() for one in category.figures]
-        shown = ["?" if one is None else compact_amount(one.copy_negate()) if one else "" for one in amounts]
         keys = [one.key for one in category.figures]
-        series.append(Series(name=label, keys=keys, amounts=amounts, colour=OUTFLOW_COLOUR, factor=-1, shown=shown))
+        series.append(Series(name=label, keys=keys, amounts=amounts, colour=OUTFLOW_COLOUR, factor=-1))
     own = [-amount for one in series[:largest] for amount in one.amounts if amount]  # all others would make these pale
     return flows.picture("cells", categories, series, full=max([*own, Decimal(0)]) or Decimal(1))
 
@@ -163,7 +160,6 @@ def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
         amounts=amounts,
         colour=OUTFLOW_COLOUR,
         factor=-1,
-        shown=[amount_label(one.copy_negate()) for one in amounts],
     )
     return Picture.of(
         ChartMarks(
@@ -174,6 +170,7 @@ def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
             places=[Place(label) for label in short_labels([name for name, _ in payees])],
             series=[series],
             message="" if payees else _NOTHING_PAID,
+            amounts_in=statement.amounts_in,
             find=partial(find_figure, [figure for _, figure in payees]),
             table=partial(_payees_table, column, [(name, [one]) for name, one in payees], [*remarks, unit]),
         )
@@ -293,6 +290,7 @@ class _CategoryFlows:
                 series=series,
                 message="" if categories else _NOTHING_PAID,
                 full=full,
+                amounts_in=self.statement.amounts_in,
                 find=partial(self.figure, categories),
                 table=partial(self.table, categories, [*remarks, unit]),
             )

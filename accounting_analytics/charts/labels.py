@@ -10,10 +10,13 @@ from collections import Counter
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from accounting_analytics.core.amount_units import AMOUNT_UNITS
 from accounting_analytics.core.messages import printable, shorten_middle
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from accounting_analytics.core.amount_units import AmountsIn
 
 
 INK = "#1b1f24"
@@ -91,10 +94,13 @@ def word_lines(text: str, fits: Callable[[str], bool]) -> list[str]:
     return lines
 
 
-def amount_label(amount: Decimal, *, sign: bool = False) -> str:
-    """Amount to be written beside its mark: in whole units, and with all digits where it is small."""
-    shown = amount if 0 < abs(amount) < _SMALL else amount.quantize(Decimal(1))
-    return (f"{shown:+,f}" if sign else f"{shown:,f}").replace("-", "\N{MINUS SIGN}")
+def amount_label(amount: Decimal, *, sign: bool = False, amounts_in: AmountsIn | None = None) -> str:
+    """Amount to be written beside its mark: in whole units, with all digits where it is small, or in a unit: 96.9k."""
+    if amounts_in:
+        text = f"{AMOUNT_UNITS[amounts_in].text(amount)}{amounts_in}"
+    else:
+        text = f"{amount if 0 < abs(amount) < _SMALL else amount.quantize(Decimal(1)):,f}"
+    return f"{'+' if sign and amount >= 0 else ''}{text}".replace("-", "\N{MINUS SIGN}")
 
 
 _UNITS = ((10**12, "T"), (10**9, "B"), (10**6, "M"), (10**3, "k"))

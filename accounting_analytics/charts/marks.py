@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from accounting_analytics.charts.labels import BALANCE_COLOUR, amount_label
+from accounting_analytics.charts.labels import BALANCE_COLOUR, amount_label, compact_amount
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import format_amount
@@ -19,6 +20,7 @@ from accounting_analytics.reports.statements.columns import days_label
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.figures.figure import Figure
     from accounting_analytics.reports.figures.figure_table import FigureTable
@@ -62,8 +64,6 @@ class Series:
         Of a line.
     factor : int
         -1 where payments are drawn without their minus sign.
-    shown : sequence of str
-        Texts written at the marks.
     suffix : str
         After the amounts, such as a percent sign.
     colours : sequence of str
@@ -78,7 +78,6 @@ class Series:
     number: int = 0
     width: float = 1.5
     factor: int = 1
-    shown: Sequence[str] = ()
     suffix: str = ""
     colours: Sequence[str] = ()
 
@@ -96,17 +95,6 @@ class Series:
     def texts(self) -> list[str]:
         """Amounts with all digits."""
         return ["not known" if one is None else f"{format_amount(one)}{self.suffix}" for one in self.amounts]
-
-    def labelled_days(self) -> list[tuple[int, str, bool]]:
-        """Places and texts of the lowest and the last amount that are known, and whether it is the lowest."""
-        known = [(at, amount) for at, amount in enumerate(self.amounts) if amount is not None]
-        if not known:
-            return []
-        end, at_end = known[-1]
-        lowest, least = min(known, key=lambda one: one[1])
-        low = [(lowest, f"lowest {amount_label(least)}", True)] if least < at_end else []
-        name = "end" if low or len(known) == 1 else "end, lowest"
-        return [*low, (end, f"{name} {amount_label(at_end)}", False)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +121,8 @@ class ChartMarks:
         A sentence in the place of marks.
     full : Decimal
         Amount of the full colour of cells.
+    amounts_in : {"k", "M"} or None
+        Unit of the amounts that are written at marks.
     find : callable or None
         Finds the figure of a mark by its key.
     table : callable or None
@@ -148,6 +138,7 @@ class ChartMarks:
     period: Period | None = None
     message: str = ""
     full: Decimal = field(default=Decimal(1))
+    amounts_in: AmountsIn | None = None
     find: Callable[[str], Figure] | None = None
     table: Callable[[], FigureTable] | None = None
 
@@ -156,15 +147,35 @@ class ChartMarks:
         """Title and remarks, for people who hear a page."""
         return ", ".join([self.title, *self.remarks])
 
+    def labels(self, series: Series) -> list[str]:
+        """Texts that are written at the marks of bars, steps and cells."""
+        amounts = [None if one is None else series.factor * one for one in series.amounts]
+        if self.kind == "cells":
+            return ["?" if one is None else compact_amount(one) if one else "" for one in amounts]
+        if series.suffix:
+            return series.texts
+        between = range(1, len(amounts) - 1) if self.kind == "steps" else ()
+        return [
+            "not known" if one is None else amount_label(one, sign=at in between, amounts_in=self.amounts_in)
+            for at, one in enumerate(amounts)
+        ]
+
+    def labelled_days(self) -> list[tuple[int, str, bool]]:
+        """Places and texts of the lowest and the last known amount of the last line, and whether it is the lowest."""
+        known = [(at, amount) for at, amount in enumerate(self.series[-1].amounts) if amount is not None]
+        if not known:
+            return []
+        end, at_end = known[-1]
+        lowest, least = min(known, key=lambda one: one[1])
+        write = partial(amount_label, amounts_in=self.amounts_in)
+        low = [(lowest, f"lowest {write(least)}", True)] if least < at_end else []
+        name = "end" if low or len(known) == 1 else "end, lowest"
+        return [*low, (end, f"{name} {write(at_end)}", False)]
+
 
 def by_name(chart: ChartMarks) -> ChartMarks:
     """Chart of one period as bars with their names and amounts: points above one label would have no numbers."""
     series = chart.series
-    shown = [
-        "not known" if amount is None else one.texts[0] if one.suffix else amount_label(one.factor * amount)
-        for one in series
-        for amount in one.amounts
-    ]
     marks = Series(
         name=chart.places[0].label,
         keys=[one.keys[0] for one in series],
@@ -172,7 +183,6 @@ def by_name(chart: ChartMarks) -> ChartMarks:
         colour=series[0].colour,
         colours=[one.colour for one in series],
         factor=series[0].factor,
-        shown=shown,
         suffix=series[0].suffix,
     )
     return replace(chart, kind="rows", places=[Place(one.name) for one in series], series=[marks])
@@ -230,8 +240,7 @@ def labelled_places(places: Sequence[Place], most: int) -> list[tuple[int, str]]
 def step_series(marks: Sequence[tuple[str, Decimal]], *, colour: str = BALANCE_COLOUR) -> Series:
     """Bars of a waterfall by key and amount: from the first, over those between, to the last, which they sum to."""
     keys, amounts = zip(*marks, strict=True)
-    texts = [amount_label(one, sign=0 < at < len(marks) - 1) for at, one in enumerate(amounts)]
-    return Series(name="Amount", keys=keys, amounts=amounts, colour=colour, shown=texts)
+    return Series(name="Amount", keys=keys, amounts=amounts, colour=colour)
 
 
 def check_largest(largest: int, most: int | None = None) -> None:

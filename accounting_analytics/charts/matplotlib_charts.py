@@ -291,7 +291,7 @@ def _draw_days(paper: Paper, axes: Axes) -> None:
     _amount_axis(paper, axes, low - room, high + room)
     axes.set_xlim(date2num(edges[0]), date2num(edges[-1]))
     last = paper.chart.series[-1]
-    for at, text, is_low in last.labelled_days():
+    for at, text, is_low in paper.chart.labelled_days():
         point = (float(date2num(days[at])) + (0.5 if is_low else 1), last.sizes[at] or 0.0)
         style = {"marker": "v" if is_low else "D", "markersize": 6 if is_low else 4}
         axes.plot(*point, color=paper.colour(last.colour), clip_on=False, **style)
@@ -404,7 +404,7 @@ def _bar_body(paper: Paper) -> Body:
     """Body of bars with their names and amounts."""
     chart, (series,) = paper.chart, paper.chart.series
     bold = frozenset({0, len(chart.places) - 1} if chart.kind == "steps" else ())
-    rows = _rows_of(paper, [place.label for place in chart.places], series.shown, _BAR, bold)
+    rows = _rows_of(paper, [place.label for place in chart.places], chart.labels(series), _BAR, bold)
     below = 42 if chart.kind == "steps" else 22
     return rows.height * len(rows.names) + below, partial(_draw_bars, rows=rows)
 
@@ -464,7 +464,7 @@ def _cell_body(paper: Paper) -> Body:
     left = rows.names_width + 12 if paper.is_wide else 0.0
     width = (paper.width - left) / len(paper.chart.places)
     size = _SMALL if paper.is_wide else _SMALLEST
-    fits = all(text_width(text, size) <= width - 2 for one in series for text in one.shown)
+    fits = all(text_width(text, size) <= width - 2 for one in series for text in paper.chart.labels(one))
     rows = rows._replace(height=rows.height - _GAP + 4)
     below = _PERIODS + (0 if fits else 18)
     return rows.height * len(series) + below, partial(_draw_cells, rows=rows, size=size if fits else 0)
@@ -481,7 +481,7 @@ def _draw_cells(paper: Paper, axes: Axes, *, rows: _NamedRows, size: float) -> N
         empty = start[[colour == "none" for colour in colours]]
         if len(empty):
             axes.hlines([middle + half] * len(empty), empty, empty + width, paper.colour(RULE), linewidth=1)
-        for column, text in enumerate(series.shown if size else ()):
+        for column, text in enumerate(chart.labels(series) if size else ()):
             written = axes.text(column, middle, text, ha="center", va="center", fontsize=size, color=paper.colour(INK))
             written.set_in_layout(False)
     _write_rows(paper, axes, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -13,6 +14,7 @@ from accounting_analytics.charts.labels import COLOUR_NAMES, ON_DARK
 from accounting_analytics.charts.marks import by_name
 from accounting_analytics.charts.matplotlib_charts import draw_picture
 from accounting_analytics.charts.plotly_charts import DARK_LAB, LAB_STYLE, draw_chart
+from accounting_analytics.core.amount_units import check_amounts_in
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
@@ -21,6 +23,7 @@ from accounting_analytics.reports.figures.figure_table import figure_table_html
 
 if TYPE_CHECKING:
     from accounting_analytics.charts.marks import ChartMarks
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.reports.figures.figure import Figure
 
 DEFAULT_WIDTH = 720
@@ -83,6 +86,15 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
     def chart(self) -> ChartMarks | None:
         """What is drawn; None for a figure that was not made by a function of charts."""
         return self._chart
+
+    def shown_in(self, amounts_in: AmountsIn | None) -> Picture:
+        """Return the chart with the amounts at its marks in thousands (``k``) or millions (``M``): 96.9k.
+
+        Charts of a statement are in its unit. Amounts under the pointer have all digits, as has the table.
+        """
+        if self._chart is None:
+            raise InputError("figure was not made by a function of charts; pass what one returns")
+        return Picture.of(replace(self._chart, amounts_in=check_amounts_in(amounts_in)))
 
     def mark(self, key: str, column: str = "") -> Figure:
         """Figure of a mark, by the key that is first in its ``customdata``, or by the parts of such a key."""

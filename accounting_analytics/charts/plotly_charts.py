@@ -246,7 +246,7 @@ def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
             **{**_data(series, [f"{day}" for day in days]), "hovertemplate": "%{customdata[2]}"},
         )
     last = chart.series[-1]
-    labelled = last.labelled_days()
+    labelled = chart.labelled_days()
     symbols = ["triangle-down" if is_low else "circle" for _, _, is_low in labelled]
     figure.add_scatter(
         x=[days[at] for at, _, _ in labelled],
@@ -304,7 +304,7 @@ def _draw_steps(figure: go.Figure, chart: ChartMarks) -> None:
         y=list(range(len(chart.places))),
         x=series.sizes,
         measure=["absolute", *["relative"] * (len(chart.places) - 2), "total"],
-        text=[_text(text) for text in series.shown],
+        text=[_text(text) for text in chart.labels(series)],
         textposition="none",
         increasing={"marker": {"color": INFLOW_COLOUR}},
         decreasing={"marker": {"color": OUTFLOW_COLOUR}},
@@ -328,7 +328,7 @@ def _draw_rows(figure: go.Figure, chart: ChartMarks) -> None:
         orientation="h",
         y=list(range(len(chart.places))),
         x=series.sizes,
-        text=[_text(text) for text in series.shown],
+        text=[_text(text) for text in chart.labels(series)],
         textposition="none",
         name=_name(series.name),
         marker={"color": list(series.bar_colours)},
@@ -343,7 +343,7 @@ def _draw_rows(figure: go.Figure, chart: ChartMarks) -> None:
 def _draw_row_texts(figure: go.Figure, chart: ChartMarks) -> None:
     """Write name and amount of a bar above it, where they have room on a telephone and cover no bar."""
     (series,) = chart.series
-    for place, (row, text) in enumerate(zip(chart.places, series.shown, strict=True)):
+    for place, (row, text) in enumerate(zip(chart.places, chart.labels(series), strict=True)):
         at = {"x": 0, "xref": "paper", "xanchor": "left", "y": place - 0.5, "yanchor": "middle"}
         box = {"showarrow": False, "font": {"size": 12, "color": INK}, "bgcolor": GROUND, "borderpad": 0}
         figure.add_annotation(text=f"{_name(row.label)}  <b>{_text(text)}</b>", align="left", **at, **box)
@@ -383,7 +383,7 @@ def _draw_cells(figure: go.Figure, chart: ChartMarks) -> None:
         customdata=[row["customdata"] for row in rows],
         hovertemplate=rows[0]["hovertemplate"],
     )
-    longest = max(len(text) for series in chart.series for text in series.shown)
+    longest = max(len(text) for series in chart.series for text in chart.labels(series))
     is_level = count * (longest + 1) <= _MOST_LETTERS
     texts: list[dict[str, Any]] = []
     for y, series in enumerate(chart.series):
@@ -406,7 +406,7 @@ def _draw_cells(figure: go.Figure, chart: ChartMarks) -> None:
                 "showarrow": False,
                 "font": {"size": 11, "color": INK},
             }
-            for x, text in enumerate(series.shown if count <= _MAX_UPRIGHT else ())
+            for x, text in enumerate(chart.labels(series) if count <= _MAX_UPRIGHT else ())
             if text
         ]
     figure.update_layout(annotations=texts)  # all together: Plotly copies those that are there for each that is added

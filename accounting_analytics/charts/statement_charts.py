@@ -150,6 +150,7 @@ def _picture(title: str, statement: Statement, lines: Sequence[_Line], unit: str
             kind="columns",
             places=period_places(columns),
             series=series,
+            amounts_in=statement.amounts_in,
             message="" if any(one.units is not None for one in every) else "Nothing is known of this period",
             find=partial(find_figure, every),
             table=partial(_table, title, [*remarks, unit], columns, lines, statement.scale),

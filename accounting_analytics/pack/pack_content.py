@@ -168,7 +168,7 @@ def make_content(
         undecided_sentence,
         reasons,
         (*_assumptions(books, statements), *why_no_ages),
-        make_pictures(books, periods, bridge, statements.compared, ahead),
+        make_pictures(books, periods, bridge, statements.compared, ahead, amounts_in=amounts_in),
     )
 
 

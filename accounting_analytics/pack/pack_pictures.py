@@ -13,8 +13,7 @@ from accounting_analytics.reports.statements.recompute_cash_flow import recomput
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import plotly.graph_objects as go
-
+    from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.pack.compared_books import ComparedBooks
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reports.payees.bridge import Bridge
@@ -29,7 +28,7 @@ class PackPicture(NamedTuple):
 
     name: str
     text: str
-    figure: go.Figure
+    figure: charts.Picture
 
     def svg(self, width: int) -> str:
         """Draw it as an element of a page."""
@@ -41,13 +40,19 @@ class PackPicture(NamedTuple):
 
 
 def make_pictures(
-    books: ComparedBooks, periods: PackPeriods, bridge: Bridge | None, statement: Statement, ahead: Outlook | None
+    books: ComparedBooks,
+    periods: PackPeriods,
+    bridge: Bridge | None,
+    statement: Statement,
+    ahead: Outlook | None,
+    *,
+    amounts_in: AmountsIn | None,
 ) -> dict[str, PackPicture]:
     """Make the pictures that the books allow; `statement` is that of the compared periods."""
     found = {}
     first = max(periods.months[0].start_date, books.days.start_date)
     months = Period(first, periods.this.end_date, periods.this.time_zone)
-    wanted: list[tuple[str, str, Callable[[], go.Figure]]] = [
+    wanted: list[tuple[str, str, Callable[[], charts.Picture]]] = [
         (
             "balances",
             f"Cash at the end of each day, {periods.label}",
@@ -75,7 +80,8 @@ def make_pictures(
         wanted.append(("outlook", text, lambda: charts.outlook(ahead)))
     for name, text, make in wanted:
         try:
-            found[name] = PackPicture(name, text, make())
+            figure = make()
         except (InputError, KeyError):  # a report without lines, or of days that were not loaded
             continue
+        found[name] = PackPicture(name, text, figure.shown_in(amounts_in) if amounts_in else figure)
     return found

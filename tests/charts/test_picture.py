@@ -287,6 +287,28 @@ def test_one_period_has_its_numbers(ledgers):
     assert figure.mark("own:rent|2025-02").exact() == Decimal("-10.50")
 
 
+def test_amounts_at_marks_are_in_the_unit_of_the_statement(ledgers):
+    """Of a statement in thousands, and where the chart is asked for it; data under the pointer keeps all digits."""
+    statement = statement_of(paid("02-04", cents=-123_456_789), ledgers, amounts_in="k")
+    for figure, unit, text in (
+        (charts.top_payees(statement.column("2025-02")), None, "1,234.6k"),
+        (charts.balances(statement), None, "lowest \N{MINUS SIGN}1,234.6k"),
+        (charts.waterfall(recomputed(ledgers)), "M", "\N{MINUS SIGN}1.23M"),
+    ):
+        shown = figure.shown_in(unit) if unit else figure
+        assert text in re.findall(r">([^<>]+)</text>", charts.static_picture(shown).replace("end, lowest", "lowest"))
+        assert text in shown.to_json().replace("\\u2212", "\N{MINUS SIGN}").replace("end, lowest", "lowest")
+        assert "1,234,567.89" in shown.to_json()
+    with pytest.raises(InputError, match="amounts_in must be 'k'"):
+        figure.shown_in("thousands")
+
+
+def recomputed(ledgers):
+    """Return the report of a payment."""
+    lines = frame_of(paid("02-04", cents=-123_456_789))
+    return aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone="UTC", opening="2025-01-01"), DAYS)
+
+
 def test_a_cut_quarter_is_named_as_the_others(ledgers):
     """Books that begin within a quarter have Q1, Q2, Q3 on their axis; the days of the first are in its label."""
     entries = [paid_from_bank(f"2025-0{month}-05", "rent", 1_000) for month in range(1, 10)]

@@ -46,6 +46,13 @@ def test_every_shown_figure_is_proven(packs, tmp_path):
     assert counts[0][0] > 1000
 
 
+def test_pictures_are_in_the_unit(packs):
+    """Amounts at the marks of the pictures have the letter of the unit."""
+    texts = re.findall(r"<text[^>]*>([^<>]+)</text>", packs.shown.html)
+    assert {"k": "27.9k", "M": "0.03M"}[packs.unit] in texts
+    assert "27,939" in re.findall(r"<text[^>]*>([^<>]+)</text>", packs.plain.html)
+
+
 def test_figures_are_exact_behind_their_texts(packs):
     """The amounts of all figures, and their entries, are those of the pack with all digits; the texts are rounded."""
     shown, plain = packs.shown.figures, packs.plain.figures
