@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import html
 import inspect
 import json
 import re
@@ -425,6 +426,15 @@ def test_members_return_the_same_kinds(examples):
         assert len(result.explain()) > len(result.summary()) or result.frame.empty
         assert isinstance(json.loads(result.to_json()), dict)
         assert "<b>legal" not in result._repr_html_()
+
+
+def test_lists_are_lists_in_html(examples):
+    """What plain text lists after dashes has no dash in HTML: it is a list there, or the table has it."""
+    pages = {type(example): example._repr_html_() for example in examples if isinstance(example, COMPLETE)}
+    assert [kind.__name__ for kind, page in pages.items() if "<p>- " in page] == []
+    sentences = pages[aa.Outlook].partition("<ul><li>")[2].partition("</li></ul>")[0].split("</li><li>")
+    outlook = next(one for one in examples if isinstance(one, aa.Outlook))
+    assert [html.unescape(one) for one in sentences] == outlook.sentences()
 
 
 def test_public_functions_return_listed_results():

@@ -7,6 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from decimal import Decimal
 from html import escape
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
@@ -16,9 +17,10 @@ from accounting_analytics.core.html_tables import TABLE_STYLE, html_table
 from accounting_analytics.core.messages import fit_terminal, printable, wrap_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 MAX_HTML_ROWS = 50
+_DASH = "- "
 
 
 class ResultPart(NamedTuple):
@@ -27,7 +29,7 @@ class ResultPart(NamedTuple):
     Attributes
     ----------
     lines : sequence of str
-        The part as plain text.
+        The part as plain text; those that begin with a dash are a list in HTML.
     table : DataFrame, optional
         The part in HTML; without it the lines are shown there too.
     max_rows : int or None
@@ -96,8 +98,18 @@ def _part_html(part: ResultPart) -> str:
     if part.html is not None:
         return part.html()
     if part.table is None:
-        return "".join(map(_paragraph, part.lines))
+        return "".join(_lines_html(part.lines))
     return html_table(part.table, max_rows=part.max_rows, rest=part.rest) if len(part.table) else ""
+
+
+def _lines_html(lines: Sequence[str]) -> Iterator[str]:
+    """Write lines as paragraphs, and those that begin with a dash as the items of a list."""
+    for is_list, of_kind in groupby(lines, lambda line: line.startswith(_DASH)):
+        if is_list:
+            items = (f"<li>{escape(printable(line.removeprefix(_DASH)))}</li>" for line in of_kind)
+            yield f"<ul>{''.join(items)}</ul>"
+        else:
+            yield from map(_paragraph, of_kind)
 
 
 def _paragraph(line: str) -> str:
