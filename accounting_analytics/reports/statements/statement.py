@@ -212,7 +212,7 @@ class Statement(Result):
 
     def summary(self) -> str:
         """One line: the statement, its days, and its last total."""
-        last = [row for row in self.rows if row.kind in {"total", "balance"}][-1:]
+        last = [row for row in self.rows if row.kind in {"total", "balance"} and not row.level][-1:]
         column = self.columns[0]
         figures = [f"{row.label} {self.text(row.key, column.key)}" for row in last]
         more = f" in {column.label}" if len(self.columns) > 1 else ""

@@ -52,6 +52,19 @@ def test_derived_figures_have_terms(lines, ledgers):
         change.entries  # noqa: B018 (it raises)
 
 
+@pytest.mark.parametrize(
+    ("make", "end"),
+    [
+        (aa.income_statement, "Net income 13,870.14."),
+        (aa.cash_flow_statement, "Cash at the end 78,381.09."),
+        (aa.balance_sheet, "Total liabilities and equity 259,162.18."),
+    ],
+)
+def test_a_summary_is_of_the_whole(lines, ledgers, make, end):
+    """It has the last total of a statement, not a part of it, such as what is owed on credit cards."""
+    assert make(aa.Books(lines, ledgers), "2026-03").summary().endswith(f": {end}")
+
+
 def test_favourable_changes_have_letters_but_those_of_balances(lines, ledgers):
     """A letter says whether a change of income or cash is favourable; whether more of an asset is, depends."""
     books = aa.Books(lines, ledgers, "2026-03")
