@@ -19,6 +19,7 @@ from accounting_analytics.pack.pack_sentences import plain
 from accounting_analytics.pack.pack_tables import KEY_FIGURES
 from accounting_analytics.pack.pack_workbook import WorkbookTexts, write_pack_workbook
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
+from accounting_analytics.reports.figures.figure_table import figure_table_html
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -242,10 +243,10 @@ class MonthlyPack(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         yield ResultPart(self.sentences)
-        table = pd.DataFrame(self.key_figures, columns=["key figure", self.period_label, "compared"])
         unit = [f"Key figures, {currency_label(self.currency, self.amounts_in)}:"] if self.amounts_in else []
         figures = [f"{label}: {amount} ({note})" for label, amount, note in self.key_figures]
-        yield ResultPart([*unit, *figures, *self.unit_notes], table)
+        lines = [*unit, *figures, *self.unit_notes]
+        yield ResultPart(lines, html=lambda: figure_table_html(self.content.tables[KEY_FIGURES].table))
 
     def _content(self) -> dict[str, Any]:
         return {

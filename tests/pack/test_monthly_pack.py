@@ -115,6 +115,15 @@ def test_page_one(demo_pack):
     assert (amounts["Gross margin"], amounts["Net margin"]) == ("67.9%", "8.5%")
 
 
+def test_key_figures_in_a_notebook(demo_pack):
+    """A pack shows its key figures in a table with a column for each period that it compares."""
+    page = demo_pack._repr_html_()
+    heads = re.findall(r'<th scope="col"[^>]*>([^<]+)</th>', page)
+    assert heads == ["May 2026", "Apr 2026", "May 2025", "2026 to date"]
+    (cash,) = re.findall(r">Cash at the end<.*?</tr>", page)
+    assert re.findall(r">([\d,.]+)</td>", cash) == ["96,944.93", "85,371.88", "91,251.79", "96,944.93"]
+
+
 def test_figures_that_a_reader_adds_up_meet(demo_pack):
     """Accounts less cards are cash and meet the balance sheet, customers are cash in, and ages are balances."""
     of = {key: demo_pack[f"{key}|2026-05"].exact() for key in ("key_figures:cash_in", "key_figures:cash_out")}
