@@ -1,5 +1,6 @@
 """Connecting to local books: by name, by the setting, never silently in place of a service; a notebook on them."""
 
+import datetime as dt
 import json
 from pathlib import Path
 
@@ -105,38 +106,64 @@ def test_months_without_lines_agree_with_nothing(demo_company, tmp_path):
 
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "scheduled_report.ipynb"
-PARAMETERS = {"start_date": "2025-02-01", "end_date": "2025-02-28"}
+FEBRUARY = {"start_date": "2025-02-01", "end_date": "2025-02-28"}
+DECEMBER = {"start_date": "2025-12-01", "end_date": "2025-12-31"}
 
 
 @pytest.fixture
 def run_cells(monkeypatch, demo_books):
-    """Return a function that runs the code of the notebook where only local books are configured."""
+    """Return a function that runs the code of the notebook where only local books are configured.
+
+    It returns the names of the notebook, and what it displays.
+    """
     for name in ("BASE_URL", "INSTANCE_ID", "TOKEN", "PROFILE"):
         monkeypatch.delenv(f"ACCOUNTING_ANALYTICS_{name}", raising=False)
-    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BOOKS", str(demo_books))
 
-    def run():
-        names = {}
+    def run(folder=demo_books, parameters=FEBRUARY):
+        monkeypatch.setenv("ACCOUNTING_ANALYTICS_BOOKS", str(folder))
+        displayed = []
+        names = {"display": displayed.append}
         for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] == "code":
                 exec("".join(cell["source"]), names)  # noqa: S102 (our own notebook)
-                names |= PARAMETERS
-        return names
+                names |= parameters
+        return names, displayed
 
     return run
 
 
-def test_the_report_of_local_books(run_cells):
+def test_the_report_of_local_books(run_cells, capsys):
     """It has the figures of the books, and what the last sync proved of each month."""
-    names = run_cells()
+    names, displayed = run_cells()
     assert isinstance(names["client"], aa.LocalBooks)
     pack = names["pack"]
     assert pack.certificate.complete
     assert pack.proven
     when = f"{names['client'].synced_at:%Y-%m-%d %H:%M} UTC"
     assert pack.compared["2025-02"].verdict == f"every month agreed with the service's report, the last at {when}"
-    report = names["client"].report(names["period"])
+    report = names["client"].report(names["books"].period)
     assert pack["cash_flow:net_cash_flow|2025-02"].exact() == report.exact().net_cash_flow
+    assert "No closed month was changed." in capsys.readouterr().out
+    assert displayed == []
+
+
+def test_the_report_shows_what_was_changed_in_a_closed_month(run_cells, serve, tmp_path, capsys):
+    """Its alarm is printed, and the drift since the month was closed is shown."""
+    local = aa.LocalBooks.open(tmp_path / "books")
+    with serve(500, dt.date(2025, 10, 1)) as service:
+        days = {"start_date": service.first, "end_date": "2025-12-31", "months_a_night": 0}
+        local.sync(service.client, **days)
+        local.close(aa.Period("2025-10-01", "2025-10-31", "America/New_York"))
+        service.execute(
+            "UPDATE line_entries SET units = 2 * units WHERE journal_entry_pk = "
+            "(SELECT min(pk) FROM journal_entries WHERE cash_ledger_pk IS NOT NULL AND datetime < ?)",
+            1_000_000 * int(dt.datetime(2025, 10, 25, tzinfo=dt.UTC).timestamp()),
+        )
+        assert len(local.sync(service.client, **days).alarms) == 1
+    _, (drift,) = run_cells(local.folder, DECEMBER)
+    assert "2025-10-01 to 2025-10-31 changed since it was closed on " in capsys.readouterr().out
+    assert drift.months == ["2025-10"]
+    assert set(drift.frame["kind"]) == {"amended"}
 
 
 def test_a_month_that_does_not_agree(run_cells, monkeypatch):

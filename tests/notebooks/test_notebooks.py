@@ -8,7 +8,6 @@ from pathlib import Path
 import nbformat
 import openpyxl
 import pytest
-from long_cases import also_long
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import NotebookFailedError
@@ -49,12 +48,21 @@ def check_run(path, company, **parameters):
 WITH_TESTS_OF_THEIR_OWN = {RECATEGORIZE, STATEMENTS, OWN_BOOKS, REPORT}
 
 
-@pytest.mark.parametrize(
-    "notebook", [*sorted({path.name for path in NOTEBOOKS} - WITH_TESTS_OF_THEIR_OWN), *also_long(REPORT)]
-)
+@pytest.mark.parametrize("notebook", sorted({path.name for path in NOTEBOOKS} - WITH_TESTS_OF_THEIR_OWN))
 def test_runs_top_to_bottom(notebook, checkout, demo_company):
     """Every cell of every notebook runs."""
     check_run(checkout / "notebooks" / notebook, demo_company)
+
+
+@pytest.mark.long
+def test_the_report_names_what_needs_attention(checkout, demo_company):
+    """It lists what has no category, who owes, who became dearer, and that the service does not know closed months."""
+    text = check_run(checkout / "notebooks" / REPORT, demo_company, **LAST_MONTHS)
+    assert "have no category" in text
+    assert "M ORTIZ" in text
+    assert "Wholesale Receivables by age on 30 Jun 2026" in text
+    assert re.search(r"KENT AVE PROPERTIES.*300\.00.*2026-01-01", text)
+    assert "Not known: these books were read from the service." in text
 
 
 def test_statements_are_exported_with_their_entries(checkout, demo_company):
