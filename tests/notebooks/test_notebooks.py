@@ -14,7 +14,8 @@ from accounting_analytics.core.errors import NotebookFailedError
 
 PROJECT = Path(__file__).parent.parent.parent
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
-RECATEGORIZE, STATEMENTS, OWN_BOOKS = "03_recategorize.ipynb", "04_statements.ipynb", "07_your_own_books.ipynb"
+CASH_FLOW, RECATEGORIZE, STATEMENTS = "01_cash_flow.ipynb", "03_recategorize.ipynb", "04_statements.ipynb"
+LOCAL_BOOKS, OWN_BOOKS = "06_local_books.ipynb", "07_your_own_books.ipynb"
 REPORT = "scheduled_report.ipynb"  # the README's commands run it
 MONTHS = {"start_date": "2025-06-01", "end_date": "2025-07-31", "time_zone": "America/New_York"}
 """More than half a year after the first day of the books, which an outlook needs; the later, the more is loaded."""
@@ -45,13 +46,44 @@ def check_run(path, company, **parameters):
     return outputs(run.notebook)
 
 
-WITH_TESTS_OF_THEIR_OWN = {RECATEGORIZE, STATEMENTS, OWN_BOOKS, REPORT}
+WITH_TESTS_OF_THEIR_OWN = {CASH_FLOW, RECATEGORIZE, STATEMENTS, LOCAL_BOOKS, OWN_BOOKS, REPORT}
 
 
 @pytest.mark.parametrize("notebook", sorted({path.name for path in NOTEBOOKS} - WITH_TESTS_OF_THEIR_OWN))
 def test_runs_top_to_bottom(notebook, checkout, demo_company):
     """Every cell of every notebook runs."""
     check_run(checkout / "notebooks" / notebook, demo_company)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_begins_with_a_question(path):
+    """The first paragraph of each notebook asks what the notebook answers, and its first output comes right after."""
+    cells = nbformat.read(path, as_version=4).cells
+    _, question, *_ = cells[0].source.split("\n\n")
+    assert "?" in question
+    kinds = [cell.cell_type for cell in cells]
+    assert kinds[:3] == ["markdown", "code", "markdown" if path.name == OWN_BOOKS else "code"]
+
+
+def test_cash_flow_begins_with_the_last_month(checkout, demo_company):
+    """The first output is a sentence on the last month; amounts have their currency, and only cash has payees."""
+    text = check_run(checkout / "notebooks" / CASH_FLOW, demo_company)
+    sentence = "Cash fell by 20,747.72 to 50,175.85 in Jul 2025, after a fall of 20,328.22 in Jun 2025."
+    assert sentence in text.partition("display_data")[0]
+    assert "Cash flow statement" in text
+    assert "days in America/New_York, USD" in text
+    assert "Movement of" not in text
+    (payees,) = re.findall(r"<th>payee</th>.*?</table>", text)
+    assert "GUSTO PAYROLL NET" in payees
+    assert not re.search(r"COFFEE SOLD|DEPRECIATION|INVOICE<", payees)
+
+
+def test_local_books_say_what_was_changed(checkout, demo_company):
+    """The notebook of local books names the transaction that it changed, and the next sync finds it."""
+    text = check_run(checkout / "notebooks" / LOCAL_BOOKS, demo_company)
+    assert "GUSTO PAYROLL NET is now Utilities" in text
+    assert "1 line of 1 journal entry in 1 month" in text
+    assert "UNSET" not in text
 
 
 @pytest.mark.long
