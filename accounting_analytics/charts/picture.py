@@ -55,6 +55,8 @@ _SAVED_STYLE = f"""
 """JupyterLab draws a chart when its cell runs, and shows a light picture of it when the notebook is opened again: these
 rules then show that of the reader's theme and width instead. On a telephone the remarks of a chart are below it, on as
 many lines as they need."""
+CHART_STYLE = f"<style>{LAB_STYLE}\n{_SAVED_STYLE}</style>"
+"""Style that each chart of a notebook brings."""
 _DRAW_AGAIN = (
     f"this.closest('{_OUTPUT}')?.previousElementSibling?.querySelector('img.plot-img')"
     "?.dispatchEvent(new MouseEvent('mouseenter'))"
@@ -131,9 +133,8 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         plotly.io.show(self, config={"displaylogo": False})
         from IPython.display import HTML, display  # noqa: PLC0415 (slow to import, and only notebooks need it)
 
-        style = f"<style>{LAB_STYLE}\n{_SAVED_STYLE}</style>"
         remarks = escape(" \N{MIDDLE DOT} ".join(self._chart.remarks)) if self._chart else ""
-        shown = f'{style}<p class="{_REMARKS}">{remarks}</p>{self._saved_html()}{self.table_html()}'
+        shown = f'{CHART_STYLE}<p class="{_REMARKS}">{remarks}</p>{self._saved_html()}{self.table_html()}'
         display(HTML(f'<div class="accounting-analytics-chart">{shown}</div>'))
 
     def _saved_html(self) -> str:

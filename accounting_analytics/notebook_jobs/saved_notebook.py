@@ -17,8 +17,9 @@ from nbconvert import HTMLExporter
 from nbformat.v4 import new_markdown_cell
 from plotly.offline import get_plotlyjs
 
-from accounting_analytics.charts.picture import PICTURE_STYLE, SAVED_PICTURE
+from accounting_analytics.charts.picture import CHART_STYLE, PICTURE_STYLE, SAVED_PICTURE
 from accounting_analytics.client.secret import masked
+from accounting_analytics.reports.figures.figure_table import figure_table_script, figure_table_style
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,17 @@ def notebook_html(
         "metadata": {"name": title},
     }
     page, _ = exporter.from_notebook_node(converted, resources=resources)
-    return str(page)
+    return _with_shared_parts_once(page)
+
+
+def _with_shared_parts_once(page: str) -> str:
+    """Leave the first of the styles, and the last of the scripts, that every table or chart of a notebook brings."""
+    for style in (figure_table_style(), CHART_STYLE):
+        before, first, after = page.partition(style)
+        page = f"{before}{first}{after.replace(style, '')}"
+    script = f"<script>\n{figure_table_script()}</script>"
+    before, last, after = page.rpartition(script)
+    return f"{before.replace(script, '')}{last}{after}"
 
 
 def _leave_saved_pictures(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)

@@ -72,6 +72,38 @@ def test_nothing_is_cut(browser, page, printed, report):
         browser.wait_until(f"Math.abs({narrowest} - {before}) < 20")  # a scroll bar may take some pixels
 
 
+SHOWN = "[...document.querySelectorAll('.accounting-analytics-picture')].filter(one => one.checkVisibility())"
+
+
+def test_a_page_shows_the_pictures_of_charts(browser, notebook, demo_company, tmp_path):
+    """A page of a run has the static pictures of our charts in the reader's theme and width, and no plotly.js."""
+    code = [
+        "import accounting_analytics as aa",
+        "report = aa.load_cash_flow_report(aa.connect(), '2026-05-01', '2026-05-31')",
+        "aa.charts.inflow_outflow(report)",
+        "aa.charts.waterfall(report)",
+    ]
+    run = aa.run_notebook(notebook(*code), tmp_path / "out", environment=demo_company.environment())
+    page = run.html.read_text(encoding="utf-8")
+    assert "Plotly.newPlot" not in page
+    assert len(page) < 1_000_000
+    assert [page.count(one) for one in ("const MAX_SHOWN = ", ".accounting-analytics-figures {\n")] == [1, 1]
+    for width, scheme, ink in ((1280, "light", "rgb(91, 100, 112)"), (390, "dark", "rgb(154, 164, 176)")):
+        browser.open(run.html.as_uri(), width=width, scheme=scheme)
+        assert browser.evaluate(f"{SHOWN}.length") == 2
+        assert browser.evaluate(f"getComputedStyle({SHOWN}[0].querySelector('text')).fill") == ink
+        assert browser.evaluate("document.documentElement.scrollWidth") <= width
+        browser.screenshot(tmp_path / f"{width}.png")
+    browser.click("document.querySelectorAll('details.accounting-analytics-marks > summary')[1]")
+    browser.click("[...document.querySelectorAll('details[open] td[data-key] button')].pop()")
+    browser.wait_until("document.querySelector('tr.entries')")
+    changed = notebook(*code[:2], "aa.charts.waterfall(report).update_layout(title_text='Mine')")
+    run = aa.run_notebook(changed, tmp_path / "changed", environment=demo_company.environment())
+    browser.open(run.html.as_uri())
+    assert browser.evaluate("document.querySelector('.js-plotly-plot .gtitle').textContent").startswith("Mine")
+    assert browser.evaluate(f"{SHOWN}.length") == 0
+
+
 OTHER_CHART = "import plotly.express\nplotly.express.bar(x=['Sales'], y=[3])"
 UPLOADS = re.compile("share|cloud|studio|upload|send|edit", re.IGNORECASE)
 DOWNLOAD = "Download plot as a PNG"
