@@ -1,6 +1,7 @@
 """Books are older than the service after a change: they say so, their results too, and are loaded again."""
 
 import pickle
+from decimal import Decimal
 
 import pandas as pd
 import pytest
@@ -71,6 +72,17 @@ def test_refreshed_books_say_which_lines_changed(books, loaded, plan):
     again = pickle.loads(pickle.dumps(new)).refresh(books.client)  # noqa: S301 (our own)
     assert again.changed_lines.empty
     assert "no line differs from those that were read before" in again.explain()
+
+
+@pytest.mark.usefixtures("applied")
+def test_refreshed_books_keep_the_opening_that_was_given(books):
+    """Books that began with balances that a person gave begin with them again."""
+    given = aa.load_books(books.client, DAYS, since=DAYS[0], opening=(DAYS[0], {"led_bank": Decimal("100.00")}))
+    new = given.refresh(books.client)
+    assert new.opening == given.opening
+    assert new.opening.basis == "given"
+    ends = [aa.cash_flow_statement(one)["ending_cash_balance", "2025-03"].exact() for one in (given, new)]
+    assert ends[0] == ends[1]
 
 
 def test_local_books_are_refreshed_after_a_sync(books, plan, tmp_path):
