@@ -523,22 +523,24 @@ def _text_box(text: str, size: float, bold: bool) -> tuple[float, float, float]:
 
 def _lines(text: str, width: float, size: float = _TEXT, *, bold: bool = False) -> list[str]:
     """Text on lines of a width."""
-    return word_lines(text, lambda line: text_width(line, size, bold=bold) <= width)
+    lines = word_lines(text, lambda line: text_width(line, size, bold=bold) <= width)
+    return [_fitted(line, width, size, bold=bold) for line in lines]
 
 
-def _name_lines(name: str, width: float, *, bold: bool = False) -> list[str]:
+def _name_lines(name: str, width: float) -> list[str]:
     """Name on at most two lines of a width, without its middle where it needs more."""
-    letters, lines = 2 * len(name), _lines(name, width, bold=bold)  # letters of two columns too
-    while letters > 1 and (len(lines) > 2 or any(text_width(line, bold=bold) > width for line in lines)):  # noqa: PLR2004
+    letters, lines = 2 * len(name), _lines(name, width, bold=True)  # letters of two columns too
+    while letters > 1 and len(lines) > 2:  # noqa: PLR2004 (two lines)
         letters -= 1
-        lines = _lines(shortened(name, letters), width, bold=bold)
+        lines = _lines(shortened(name, letters), width, bold=True)
     return lines
 
 
-def _fitted(text: str, width: float) -> str:
+def _fitted(text: str, width: float, size: float = _TEXT, *, bold: bool = False) -> str:
     """Text on one line, without its middle where it is wider than there is room."""
-    letters, fitted = 2 * len(text), text
-    while letters > 1 and text_width(fitted) > width:
+    fitted = text = " ".join(printable(text, " ").split())
+    letters = 2 * len(text)
+    while letters > 1 and text_width(fitted, size, bold=bold) > width:
         letters -= 1
         fitted = shortened(text, letters)
     return fitted
@@ -601,7 +603,7 @@ def _page_element(canvas: PageCanvas, words: str) -> bytes:
             "width": width,
             "height": height,
             "role": "img",
-            "aria-label": words,
+            "aria-label": printable(words, " "),
             "class": "accounting-analytics-picture",
             "font-family": _SVG_FONTS,
             "style": _SVG_STYLE,

@@ -151,6 +151,7 @@ def test_texts_are_whole_in_every_font(browser_with_fonts, make_report, lines, t
         chart(make_report(of, start="10.00")) for chart in CHARTS for of in (lines, large, large[:1], [*lines, *long])
     ]
     page = tmp_path / "page.html"
+    figures.append(charts.inflow_outflow(make_report(lines, tag_ids=("t" * 300,), currency="one\x0bof two")))
     for width, window in ((360, 390), (860, 1280)):
         drawn = "".join(f"<p>{charts.static_picture(figure, width=width)}</p>" for figure in figures)
         page.write_text(f'<!DOCTYPE html><meta charset="utf-8">{drawn}', encoding="utf-8")
