@@ -98,11 +98,14 @@ def imported_modules(path):
     return modules
 
 
+OWN = {"journals": {"journals"}, "service": {"journals", "service"}}
+"""Wings whose modules the tests of a folder may import: the service posts the entries of journals."""
+
+
 def imports_inner_modules(path):
-    """Whether a file imports modules that are not public; the tests of the service may import its modules."""
+    """Whether a file imports modules that are not public, other than those of its own wing."""
     modules = imported_modules(path) - PUBLIC
-    of_service = path.is_relative_to(TESTS / "service")
-    return any(not (of_service and one.partition(".")[0] == "service") for one in modules)
+    return any(one.partition(".")[0] not in OWN.get(path.relative_to(TESTS).parts[0], ()) for one in modules)
 
 
 def test_tests_import_public_names():

@@ -22,10 +22,11 @@ from accounting_analytics.core.errors import ConfigurationError, InputError
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.core.periods import LOCALTIME, zone
+from accounting_analytics.journals.entries import check_text, is_valid_id
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import Store, beside, find_instance, read_instance, select_instances
 from accounting_analytics.service.ledgers import REQUIRED_LEDGERS, add_ledgers
-from accounting_analytics.service.stored_values import Instance, check_header_id, check_text, is_valid_id, new_id, now
+from accounting_analytics.service.stored_values import Instance, check_header_id, new_id, now
 
 if TYPE_CHECKING:
     import datetime as dt

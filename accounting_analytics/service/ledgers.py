@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
+from msgspec.structs import replace
 from sqlalchemy import Connection, insert, update
 
 from accounting_analytics.core.chart_of_accounts import (
     DEFAULTS,
     MAX_SORT_CODE_LENGTH,
     TYPE_OF_SUB_TYPE,
-    DebitCredit,
     FinancialAccountType,
     Hierarchy,
     LedgerType,
-    RequiredLedger,
     SubType,
 )
 from accounting_analytics.core.errors import InputError, OperationRefusedError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import quote
+from accounting_analytics.journals.accounts import FIRST_DIGIT, REQUIRED_ACCOUNTS, Account
+from accounting_analytics.journals.entries import check_id, check_text
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import LOCAL, record
 from accounting_analytics.service.database import Store, read_instance, read_ledgers
@@ -31,8 +32,6 @@ from accounting_analytics.service.stored_values import (
     RENAME_LEDGER,
     Instance,
     StoredLedger,
-    check_id,
-    check_text,
     new_id,
     now,
 )
@@ -47,40 +46,16 @@ class NewLedger(CreateLedgerBody, frozen=True, kw_only=True, gc=False):
     editable: bool = True
     id: str | None = None
 
+    @classmethod
+    def of_account(cls, account: Account) -> Self:
+        """Return the ledger that a plain account becomes."""
+        fields = account._asdict()
+        del fields["is_required"]
+        return cls(**fields)
+
 
 REQUIRED_LEDGERS = {
-    RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: NewLedger(
-        name="Transfers Between Accounts",
-        debit_credit=DebitCredit.DEBIT,
-        type=LedgerType.ASSET,
-        sub_type=SubType.TRANSFERS_BETWEEN_ACCOUNTS,
-        report_cash_flow=False,
-        sort_code="10001",
-    ),
-    RequiredLedger.UNCATEGORIZED_INFLOW: NewLedger(
-        name="Uncategorized Cash Inflow",
-        debit_credit=DebitCredit.CREDIT,
-        type=LedgerType.ASSET,
-        sub_type=SubType.UNCATEGORIZED_ASSETS,
-        report_cash_flow=False,
-        sort_code="10002",
-    ),
-    RequiredLedger.UNCATEGORIZED_OUTFLOW: NewLedger(
-        name="Uncategorized Cash Outflow",
-        debit_credit=DebitCredit.DEBIT,
-        type=LedgerType.ASSET,
-        sub_type=SubType.UNCATEGORIZED_ASSETS,
-        report_cash_flow=False,
-        sort_code="10003",
-    ),
-    RequiredLedger.OPENING_BALANCE: NewLedger(
-        name="Opening Balance Retained Earnings",
-        debit_credit=DebitCredit.CREDIT,
-        type=LedgerType.EQUITY,
-        sub_type=SubType.EQUITY,
-        report_cash_flow=False,
-        sort_code="30001",
-    ),
+    role: replace(NewLedger.of_account(account), id=None) for role, account in REQUIRED_ACCOUNTS.items()
 }
 """The four ledgers of every instance."""
 
@@ -179,15 +154,6 @@ def _refuse(*fields: str, message: str, kind: str = "value_error") -> NoReturn:
     detail = [{"loc": ["body", field], "msg": message, "type": kind} for field in fields]
     raise OperationRefusedError(message, status=422, error_code="validation_error", detail=detail)
 
-
-FIRST_DIGIT = {
-    LedgerType.ASSET: "1",
-    LedgerType.LIABILITY: "2",
-    LedgerType.EQUITY: "3",
-    LedgerType.REVENUE: "4",
-    LedgerType.EXPENSE: "5",
-}
-"""First digit of the sort codes of a type."""
 
 _STEP = 10
 _WIDTH = 4

@@ -1,24 +1,22 @@
-"""Journal entries to post, and their posting: they are checked and written in one database transaction.
+"""Posting of journal entries: they are checked and written in one database transaction.
 
-The entries are plain values without checks: :func:`post_entries` checks them, and creates the ids that are not given.
+The entries are plain values of :mod:`accounting_analytics.journals.entries`; ids that are not given are created.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import defaultdict
 from itertools import count, islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-import msgspec
 from sqlalchemy import Connection, Table, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.errors import PostingRefusedError
-from accounting_analytics.core.money import format_amount, from_minor_units
+from accounting_analytics.journals.entries import NewLine, NewTag, NewTransaction, check_entry, check_id, derived_id
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import record
 from accounting_analytics.service.database import Store, id_batches, read_instance, read_ledgers
@@ -26,55 +24,14 @@ from accounting_analytics.service.stored_values import (
     POST_ENTRIES,
     Instance,
     StoredLedger,
-    check_id,
-    check_text,
-    derived_id,
     new_ids,
 )
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Mapping
 
-
-class NewTransaction(msgspec.Struct, frozen=True, gc=False):
-    """The transaction of a line on a ledger with a financial account type."""
-
-    description: str = ""
-    personal: bool = False
-    review_status: str = "unreviewed"
-    source_account_id: str | None = None
-    id: str | None = None
-
-
-class NewTag(msgspec.Struct, frozen=True, order=True, gc=False):
-    """A tag, identified by the names of its group and itself."""
-
-    group: str
-    name: str
-
-
-class NewLine(msgspec.Struct, frozen=True, gc=False):
-    """One line of a journal entry, in signed minor units: a debit is positive, and zero is a debit.
-
-    Its ledger is named by id, or as the file that it comes from names it. The transaction is that of a ledger with a
-    financial account type, where one is created if none is given; a line of any other ledger has none.
-    """
-
-    ledger_id: str
-    units: int
-    description: str = ""
-    transaction: NewTransaction | None = None
-    tags: tuple[NewTag, ...] = ()
-    id: str | None = None
-
-
-class NewJournalEntry(msgspec.Struct, frozen=True, gc=False):
-    """A journal entry at an aware instant: at least two lines, whose debits equal their credits."""
-
-    datetime: dt.datetime
-    description: str
-    lines: list[NewLine]
-    id: str | None = None
+    from accounting_analytics.journals.entries import NewJournalEntry
 
 
 def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger | None:
@@ -90,18 +47,11 @@ def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger
     )
 
 
-REVIEW_STATUSES = ("reviewed", "unreviewed")
 _POSTED_STATUS = "posted"
 AS_POSTED = "as_posted"
 """Categorization method of a transaction with the categories of its journal entry."""
 
-_LINE_TEXTS = [(name, f"line {name}") for name in tables.LINE_TEXTS]
 _BATCH_ENTRIES = 2000
-_MIN_LINES = 2
-_MAX_TAG_LENGTH = 500
-# instants that every time zone can convert
-_FIRST = dt.datetime(1, 1, 3, tzinfo=dt.UTC)
-_LAST = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
 
 
 def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEntry]) -> list[str]:
@@ -218,17 +168,14 @@ class PostedJournal:
 
     def _add(self, entry: NewJournalEntry) -> tuple[int, str]:
         """Check an entry and keep its rows; return its key and id."""
-        self._check_instant(entry.datetime)
-        if len(entry.lines) < _MIN_LINES:
-            raise PostingRefusedError(f"an entry has at least {_MIN_LINES} lines, not {len(entry.lines)}")
-        if sum([line.units for line in entry.lines]):
-            raise PostingRefusedError(self._describe_imbalance(entry))
+        check_entry(entry, self._instance.scale)
+        self._check_day(entry.datetime)
         ledgers = [self._find_ledger(line.ledger_id) for line in entry.lines]
         cash = moved_cash_ledger(zip(ledgers, [line.units for line in entry.lines], strict=True))
         key, entry_id = next(self._entry_keys), self._entries.choose_id(entry.id, next(self._entry_ids))
         instant = tables.microseconds(entry.datetime)
-        description = check_text(entry.description, "description")
-        self._entries.rows.append((key, self._instance.pk, entry_id, instant, description, cash.pk if cash else None))
+        row = (key, self._instance.pk, entry_id, instant, entry.description, cash.pk if cash else None)
+        self._entries.rows.append(row)
         for number, (line, ledger) in enumerate(zip(entry.lines, ledgers, strict=True), start=1):
             line_id = self._lines.choose_id(line.id, f"{entry_id}-{number}")
             self._add_line(key, instant, line_id, line, ledger)
@@ -237,7 +184,7 @@ class PostedJournal:
     def _add_line(self, entry_key: int, instant: int, line_id: str, line: NewLine, ledger: StoredLedger) -> None:
         key = next(self._line_keys)
         side = _DEBIT if line.units >= 0 else _CREDIT
-        texts = [check_text(getattr(line, name), what) for name, what in _LINE_TEXTS]
+        texts = [getattr(line, name) for name in tables.LINE_TEXTS]
         self._lines.rows.append(
             (key, self._instance.pk, line_id, entry_key, ledger.pk, instant, side, line.units, *texts)
         )
@@ -247,27 +194,20 @@ class PostedJournal:
             self._tags.rows += [(key, tag) for tag in dict.fromkeys(map(self._tag_key, line.tags))]
 
     def _add_transaction(self, line_key: int, transaction: NewTransaction) -> None:
-        if transaction.review_status not in REVIEW_STATUSES:
-            raise PostingRefusedError(f"unknown status {transaction.review_status!r} of a transaction")
-        source = transaction.source_account_id
         row = (
             line_key,
             self._instance.pk,
             self._transactions.choose_id(transaction.id, next(self._transaction_ids)),
-            check_text(transaction.description, "transaction description"),
+            transaction.description,
             bool(transaction.personal),
             _POSTED_STATUS,
             transaction.review_status,
-            None if source is None else check_text(source, "source_account_id"),
+            transaction.source_account_id,
             AS_POSTED,
         )
         self._transactions.rows.append(row)
 
-    def _check_instant(self, moment: dt.datetime) -> None:
-        if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
-            raise PostingRefusedError(f"datetime {moment} has no time zone; give an aware datetime")
-        if not _FIRST <= moment < _LAST:
-            raise PostingRefusedError(f"datetime {moment} is too close to the end of the calendar")
+    def _check_day(self, moment: dt.datetime) -> None:
         start = self._instance.entries_start
         if start is not None and moment.astimezone(self._zone).date() < start:
             raise PostingRefusedError(
@@ -278,12 +218,6 @@ class PostedJournal:
         if ledger_id not in self._ledgers:
             raise PostingRefusedError(f"there is no ledger {ledger_id!r} in instance {self._instance.id!r}")
         return self._ledgers[ledger_id]
-
-    def _describe_imbalance(self, entry: NewJournalEntry) -> str:
-        debits = sum(max(line.units, 0) for line in entry.lines)
-        credits_ = -sum(min(line.units, 0) for line in entry.lines)
-        shown = [format_amount(from_minor_units(units, self._instance.scale)) for units in (debits, credits_)]
-        return f"debits {shown[0]} do not equal credits {shown[1]}"
 
     def _tag_key(self, tag: NewTag) -> int:
         if tag not in self._tag_keys:
@@ -296,8 +230,6 @@ class PostedJournal:
 
     def _find_or_create(self, table: Table, row: dict[str, Any], **within: int) -> int:
         """Key of the row with this name, which is created if there is none."""
-        if not check_text(row["name"], "tag name", most=_MAX_TAG_LENGTH):
-            raise PostingRefusedError("a tag and its group need a name")
         key = self._connection.execute(select(table.c.pk).filter_by(name=row["name"], **within)).scalar()
         if key is None:
             written = insert(table).values(**row, **within)

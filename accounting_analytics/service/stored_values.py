@@ -1,4 +1,4 @@
-"""Ids, texts and amounts as they are stored, and instances, ledgers and audit rows as plain values.
+"""Ids and amounts as they are stored, and instances, ledgers and audit rows as plain values.
 
 An amount is a signed number of minor units (debit positive) of at most 18 digits. A database sums its parts, of nine
 digits each, so that sums of billions of lines are exact in 64 bits; the two sums put together are the exact sum.
@@ -9,13 +9,12 @@ from __future__ import annotations
 import datetime as dt
 import os
 from dataclasses import dataclass
-from decimal import Decimal
 from hashlib import sha256
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from accounting_analytics.core.errors import AmountError, PostingRefusedError
-from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.core.errors import PostingRefusedError
+from accounting_analytics.journals.entries import check_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
 
-MAX_LENGTH = 200
 _BYTES = 12
 _SUFFIX_DIGITS = 12
 
@@ -39,31 +37,9 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_{os.urandom(_BYTES).hex()}"
 
 
-def derived_id(prefix: str, *texts: str) -> str:
-    """Return the id with a prefix that follows from some texts."""
-    return f"{prefix}_{sha256(chr(0).join(texts).encode('utf-8', 'surrogatepass')).hexdigest()[: 2 * _BYTES]}"
-
-
 def instance_suffix(instance_id: str) -> str:
     """Suffix of the ids that an import derives from a file: the same file has other ids in another instance."""
     return f"-{sha256(instance_id.encode()).hexdigest()[:_SUFFIX_DIGITS]}"
-
-
-def is_valid_id(identifier: str) -> bool:
-    """Whether text can be an id: anything else is not in the database and needs no query."""
-    if not isinstance(identifier, str) or not 0 < len(identifier) <= MAX_LENGTH:
-        return False
-    return identifier not in {".", ".."} and "/" not in identifier and identifier.isprintable()
-
-
-def check_id(identifier: str, what: str) -> str:
-    """Return an id; refuse one that cannot be used in a URL path."""
-    if not is_valid_id(identifier):
-        raise PostingRefusedError(
-            f"{what} id {str(identifier)[:60]!r} cannot be used: "
-            f"an id has 1 to {MAX_LENGTH} printable characters, no '/', and is not '.' or '..'"
-        )
-    return identifier
 
 
 def check_header_id(identifier: str, what: str) -> str:
@@ -75,41 +51,8 @@ def check_header_id(identifier: str, what: str) -> str:
     return identifier
 
 
-def check_text(value: str, what: str, *, most: int | None = None) -> str:
-    """Return a text; refuse NUL and lone surrogates, which no database keeps, and a text that is too long."""
-    if not isinstance(value, str) or "\0" in value or not (value.isascii() or _is_unicode(value)):
-        raise PostingRefusedError(f"{what} must be Unicode text without NUL characters")
-    if most is not None and len(value) > most:
-        raise PostingRefusedError(f"{what} has {len(value)} characters, more than {most}")
-    return value
-
-
-def _is_unicode(value: str) -> bool:
-    """Whether text can be written as UTF-8: a lone surrogate cannot."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-MAX_DIGITS = 18
 SUMMED_APART = 10**9
 """Units are summed as ``units // SUMMED_APART`` and ``units % SUMMED_APART``, both with the sign of the units."""
-
-
-def to_units(amount: Decimal, scale: int) -> int:
-    """Minor units of an amount; refuse a fraction of a unit, and more than 18 digits in all."""
-    if not isinstance(amount, Decimal):
-        raise AmountError(f"an amount is a Decimal, not {amount!r}")
-    if not amount.is_finite():
-        raise AmountError(f"amount {amount} is not a finite amount")
-    if amount and amount.adjusted() >= MAX_DIGITS - scale:
-        raise AmountError(
-            f"amount with {amount.adjusted() + 1} digits before the point is too large: "
-            f"at scale {scale} this service keeps {MAX_DIGITS - scale}"
-        )
-    return to_minor_units(amount, scale)
 
 
 def join_sums(high: int | None, low: int | None) -> int:

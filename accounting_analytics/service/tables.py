@@ -41,7 +41,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import UserDefinedType
 
-from accounting_analytics.service.stored_values import MAX_DIGITS, SUMMED_APART
+from accounting_analytics.journals.entries import MAX_DIGITS
+from accounting_analytics.service.stored_values import SUMMED_APART
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -21,13 +21,14 @@ import psycopg
 import pytest
 from sqlalchemy import select
 
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTag, NewTransaction, to_units
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import Store, read_instance
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
+from accounting_analytics.service.post_entries import post_entries
 from accounting_analytics.service.server import running
-from accounting_analytics.service.stored_values import CHANGES, AuditRow, to_units
+from accounting_analytics.service.stored_values import CHANGES, AuditRow
 
 ON_THE_WEB = {"test_app", "test_attacks", "test_interface_requests", "test_openapi"}
 

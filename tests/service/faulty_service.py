@@ -20,11 +20,12 @@ from sqlalchemy.exc import DBAPIError
 from starlette.requests import Request
 
 from accounting_analytics.core.errors import InputError, OperationRefusedError
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine
 from accounting_analytics.service.app import ServiceOptions, create_app, error_response, json_response, unauthorized
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.interface import Error, ListLineEntriesQuery
 from accounting_analytics.service.operations.list_line_entries import Cursor, PageTokens
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, post_entries
+from accounting_analytics.service.post_entries import post_entries
 from accounting_analytics.service.requests import parse_query
 from accounting_analytics.service.server import RunningService
 

@@ -6,13 +6,13 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 import accounting_analytics as aa
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTag, NewTransaction, to_units
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import REQUIRED_LEDGERS, NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
+from accounting_analytics.service.post_entries import post_entries
 from accounting_analytics.service.server import running
-from accounting_analytics.service.stored_values import to_units
 
 REQUIRED = {role: str(role) for role in REQUIRED_LEDGERS}
 """Ids of the required ledgers in books that are posted."""

@@ -15,10 +15,10 @@ import httpx
 import pytest
 
 from accounting_analytics.core.errors import ConfigurationError
+from accounting_analytics.journals.entries import NewTransaction
 from accounting_analytics.service.app import MAX_BODY, RateLimits, ServiceOptions, create_app
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance, issue_token
-from accounting_analytics.service.post_entries import NewTransaction
 from accounting_analytics.service.server import RunningService, running
 
 BEARER = 'Bearer realm="accounting-analytics"'

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from accounting_analytics.service.post_entries import NewTag, NewTransaction
+from accounting_analytics.journals.entries import NewTag, NewTransaction
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 LEDGER = {"name": "x", "editable": True, "financial_account_type": "loan"}

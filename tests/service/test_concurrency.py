@@ -12,10 +12,11 @@ import pytest
 from broken_invariants import broken_invariants
 from sqlalchemy import select
 
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTransaction
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
+from accounting_analytics.service.post_entries import post_entries
 from accounting_analytics.service.stored_values import join_sums
 
 THREADS = 64

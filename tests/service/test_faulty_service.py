@@ -8,7 +8,8 @@ import httpx
 import pytest
 from faulty_service import running_with_faults
 
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTransaction, post_entries
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTransaction
+from accounting_analytics.service.post_entries import post_entries
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 LINES = 13

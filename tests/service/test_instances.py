@@ -14,19 +14,20 @@ from accounting_analytics.core.errors import (
     PeriodError,
     PostingRefusedError,
 )
+from accounting_analytics.journals.entries import NewTransaction
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import (
     NewInstance,
     create_instance,
     first_instance,
     instance_of_token,
+    instance_to_fill,
     issue_token,
     list_tokens,
     revoke_token,
     set_tier,
 )
 from accounting_analytics.service.ledgers import list_ledgers, rename_ledger
-from accounting_analytics.service.post_entries import NewTransaction
 
 
 def test_bad_instances_are_refused(store):
@@ -188,3 +189,12 @@ def test_bad_names_are_refused(books):
             rename_ledger(books.store, books.instance_id, ledger, name)
     rename_ledger(books.store, books.instance_id, "Meals", "Meals")
     assert (books.store.ledgers(books.instance_id), books.audit()) == (before, [])
+
+
+def test_a_scale_is_that_of_a_new_database(tmp_path):
+    """An import gives a new instance the scale that it states, and refuses another than that of one that exists."""
+    with Store.open(tmp_path / "books.db") as store:
+        create_instance(store, instance_to_fill(store, scale=5))
+        assert [one.scale for one in store.instances()] == [5]
+        with pytest.raises(ConfigurationError, match="5 fraction digits, not 3"):
+            instance_to_fill(store, scale=3)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTag, NewTransaction
+from accounting_analytics.service.post_entries import post_entries
 
 TABLE = tomllib.loads((Path(__file__).parent / "interface_table.toml").read_text(encoding="utf-8"))
 ENUM, REQUESTS = TABLE["enum"], TABLE["request"]

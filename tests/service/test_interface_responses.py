@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
 
-from accounting_analytics.service.post_entries import NewTag, NewTransaction
+from accounting_analytics.journals.entries import NewTag, NewTransaction
 
 TABLE = tomllib.loads((Path(__file__).parent / "interface_table.toml").read_text(encoding="utf-8"))
 ENUM, OBJECTS = TABLE["enum"], TABLE["object"]

@@ -10,9 +10,9 @@ import httpx
 import pytest
 from broken_invariants import broken_invariants
 
+from accounting_analytics.journals.entries import NewTransaction
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance
-from accounting_analytics.service.post_entries import NewTransaction
 from accounting_analytics.service.stored_values import RECATEGORIZE_TRANSACTION
 
 CATEGORIES = ["food", "rent", "tax", "travel", "fun"]
@@ -24,7 +24,7 @@ import sys
 from pathlib import Path
 from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.service.imports import import_books
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, post_entries
+from accounting_analytics.service.post_entries import post_entries
 from accounting_analytics.service.database import Store
 
 database, instance, name = sys.argv[1:]

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 from long_cases import also_long
 
-from accounting_analytics.service.post_entries import NewTransaction
+from accounting_analytics.journals.entries import NewTransaction
 
 PLAIN = {
     "id", "amount", "debit_credit", "description", "datetime", "editable", "ledger_id", "ledger_name",

@@ -8,8 +8,8 @@ import requests
 import schemathesis
 from hypothesis import HealthCheck, settings
 
+from accounting_analytics.journals.entries import NewTag, NewTransaction
 from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document
-from accounting_analytics.service.post_entries import NewTag, NewTransaction
 
 CATEGORY = {
     "type": "expense",

@@ -19,8 +19,8 @@ from hypothesis.stateful import (
 )
 
 from accounting_analytics.core.errors import PostingRefusedError
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
-from accounting_analytics.service.stored_values import to_units
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTag, NewTransaction, to_units
+from accounting_analytics.service.post_entries import post_entries
 
 LOCALTIME = "America/Sao_Paulo"
 STARTS = [None, None, dt.date(2011, 12, 30), dt.date(2018, 2, 18)]

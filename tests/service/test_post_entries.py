@@ -6,8 +6,9 @@ from decimal import Decimal
 import pytest
 
 from accounting_analytics.core.errors import InputError, OperationRefusedError, PostingRefusedError
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTag, NewTransaction
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, NewTransaction, post_entries
+from accounting_analytics.service.post_entries import post_entries
 
 NOON = dt.datetime(2025, 3, 1, 12, tzinfo=dt.UTC)
 

@@ -4,9 +4,9 @@ import psycopg
 import pytest
 
 from accounting_analytics.core.errors import ConfigurationError, InputError
+from accounting_analytics.journals.entries import NewTag
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import NewInstance, create_instance, first_instance
-from accounting_analytics.service.post_entries import NewTag
 from accounting_analytics.service.server import running
 
 pytestmark = pytest.mark.postgresql

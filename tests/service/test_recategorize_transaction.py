@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounting_analytics.service.post_entries import NewTransaction
+from accounting_analytics.journals.entries import NewTransaction
 
 NOON = "2025-03-01T12:00:00Z"
 

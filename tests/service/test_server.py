@@ -30,10 +30,10 @@ from accounting_analytics.core.errors import (
     OperationRefusedError,
     PeriodError,
 )
+from accounting_analytics.journals.entries import NewTransaction
 from accounting_analytics.service.app import ServiceOptions
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import create_instance, issue_token
-from accounting_analytics.service.post_entries import NewTransaction
 from accounting_analytics.service.server import running, serve
 
 DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}

@@ -25,12 +25,13 @@ from accounting_analytics.core.errors import (
     OperationRefusedError,
     PostingRefusedError,
 )
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTag, to_units
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine, NewTag, post_entries
-from accounting_analytics.service.stored_values import SUMMED_APART, join_sums, number_text, to_units
+from accounting_analytics.service.post_entries import post_entries
+from accounting_analytics.service.stored_values import SUMMED_APART, join_sums, number_text
 from accounting_analytics.service.tables import VERSION
 
 
@@ -284,8 +285,8 @@ def test_what_does_not_fit_is_refused():
         assert Decimal(number_text(to_units(Decimal(amount), scale), scale)) == Decimal(amount)
     for amount, scale, message in (
         ("12.345", 2, "12.345 does not fit 2 fraction digits"),
-        ("10000000000000000", 2, "this service keeps 16"),
-        ("100000000", 10, "this service keeps 8"),
+        ("10000000000000000", 2, "the books keep 16"),
+        ("100000000", 10, "the books keep 8"),
         ("1E+999999", 2, "too large"),
         ("NaN", 2, "not a finite amount"),
         ("-Infinity", 2, "not a finite amount"),

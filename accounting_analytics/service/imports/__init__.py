@@ -3,53 +3,37 @@
 from __future__ import annotations
 
 import gc
-import hashlib
-import shlex
 from collections import defaultdict
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+from accounting_analytics.core.chart_of_accounts import DebitCredit, FinancialAccountType, LedgerType, SubType
 from accounting_analytics.core.errors import PostingRefusedError
-from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
+from accounting_analytics.journals.accounts import Account, check_transactions, map_accounts, refuse_without_cash
+from accounting_analytics.journals.file_books import ReadOptions
+from accounting_analytics.journals.read_file import digest_of, read_books
 from accounting_analytics.service.database import Store, read_ledgers
-from accounting_analytics.service.imports.accounts import AccountMapping, AnyLedger, likely_cash, map_accounts
-from accounting_analytics.service.imports.file_books import FileBooks, ImportErrors, ImportOptions
-from accounting_analytics.service.imports.journals import (
-    BEANCOUNT_SUFFIXES,
-    HLEDGER_SUFFIXES,
-    read_beancount,
-    read_hledger_journal,
-)
 from accounting_analytics.service.imports.known_entries import SERIES, compare_with_books
-from accounting_analytics.service.imports.line_table import read_line_table
 from accounting_analytics.service.instances import NewInstance, first_instance, instance_to_fill
 from accounting_analytics.service.ledgers import NewLedger, add_ledgers, names_of_ledgers
-from accounting_analytics.service.post_entries import NewJournalEntry, PostedJournal
+from accounting_analytics.service.post_entries import PostedJournal
 from accounting_analytics.service.stored_values import IMPORT_BOOKS, instance_suffix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
-    from accounting_analytics.service.stored_values import Instance
-
-
-_MAX_NAMED = 4
-_OF_JOURNALS = {
-    "commodity": "--commodity",
-    "virtual": "--virtual",
-    "roots": "--root",
-    "use_entry_dates": "--use-entry-dates",
-}
-"""Options that only journals have a use for."""
+    from accounting_analytics.journals.accounts import AccountMapping
+    from accounting_analytics.journals.file_books import FileBooks
+    from accounting_analytics.service.stored_values import Instance, StoredLedger
 
 
 @dataclass(frozen=True)
@@ -182,7 +166,7 @@ def import_books(
         The file is malformed or does not balance; the message names file, line and problem.
     """
     file, target = Path(path), instance_to_fill(store, instance_id, scale=scale)
-    options = ImportOptions(
+    options = ReadOptions(
         time_zone=time_zone or "UTC",
         scale=target.scale,
         id_suffix=instance_suffix(str(target.id)),
@@ -192,25 +176,30 @@ def import_books(
         midnights=midnights,
         roots=roots,
     )
-    source = {"file": file.name, "sha256": _digest(file)}
+    source = {"file": file.name, "sha256": digest_of(file)}
     books, local = read_books(file, options), zone(options.time_zone)
     with suppress(_DryRun), _writing(store, target) as (connection, instance):
         ledgers = read_ledgers(connection, instance)
         names = names_of_ledgers(ledgers)
         paths = {ledger.id: names.path(ledger.id) for ledger in ledgers}
         mapping = map_accounts(
-            books.accounts, cash=cash, existing=ledgers, id_suffix=options.id_suffix, errors=books.errors
+            books.accounts,
+            cash=cash,
+            existing=list(map(_to_account, ledgers)),
+            id_suffix=options.id_suffix,
+            errors=books.errors,
         )
-        _check_transactions(books, mapping)
+        check_transactions(books, mapping.accounts)
         known = compare_with_books(connection, instance, books, mapping, local=local, paths=paths)
         new = {entry_id: entry for entry_id, entry in books.entries.items() if entry_id not in known.ids}
-        new_ledgers = _needed_ledgers(mapping, new.values())
-        all_ledgers: list[AnyLedger] = [*new_ledgers, *ledgers]
-        if require_cash and not any(ledger.report_cash_flow for ledger in all_ledgers):
-            _refuse_without_cash(books)
+        created = mapping.needed(line.ledger_id for entry in new.values() for line in entry.lines)
+        report_cash = [one.report_cash_flow for one in created] + [one.report_cash_flow for one in ledgers]
+        if require_cash and not any(report_cash):
+            refuse_without_cash(books)
         series = {} if known.series is None else {SERIES: known.series}
+        new_ledgers = map(NewLedger.of_account, created)
         stored = {ledger.id: ledger for ledger in add_ledgers(connection, instance, new_ledgers)}
-        of_accounts = {account: stored[ledger.id] for account, ledger in mapping.ledgers.items() if ledger.id in stored}
+        of_accounts = {name: stored[account.id] for name, account in mapping.accounts.items() if account.id in stored}
         try:
             journal = PostedJournal(connection, instance, of_accounts)
             journal.post(new.values(), operation=IMPORT_BOOKS, source=source | series)
@@ -229,8 +218,8 @@ def import_books(
         instance_id=str(target.id),
         entries=len(new),
         lines=sum(len(entry.lines) for entry in new.values()),
-        ledgers=len(new_ledgers),
-        cash=tuple(sorted(account for account, ledger in mapping.ledgers.items() if ledger.report_cash_flow)),
+        ledgers=len(created),
+        cash=tuple(sorted(name for name, account in mapping.accounts.items() if account.report_cash_flow)),
         start_date=local_date(min(instants), local).isoformat(),
         end_date=local_date(max(instants), local).isoformat(),
         known=len(known.ids),
@@ -238,22 +227,6 @@ def import_books(
         notes=tuple(books.notes),
         accounts=tuple(_accounts(books, mapping, paths)),
     )
-
-
-def read_books(path: Path, options: ImportOptions = ImportOptions()) -> FileBooks:  # noqa: B008 (immutable)
-    """Read a file of books, a journal by the end of its name or else a line table; nothing is posted."""
-    books = FileBooks(path, options)
-    suffix = path.suffix.lower()
-    if suffix in HLEDGER_SUFFIXES:
-        read_hledger_journal(path, books)
-    elif suffix in BEANCOUNT_SUFFIXES:
-        read_beancount(path, books)
-    elif given := [option for name, option in _OF_JOURNALS.items() if getattr(options, name)]:
-        books.errors.fail(f"a line table is read without {', '.join(given)}; leave out what it has no use for")
-    else:
-        read_line_table(path, books)
-    books.check()
-    return books
 
 
 @contextmanager
@@ -280,25 +253,22 @@ class _DryRun(Exception):  # noqa: N818 (not an error)
     """Rolls back what an import has written."""
 
 
-def _check_transactions(books: FileBooks, mapping: AccountMapping) -> None:
-    """Refuse a file that states transactions of accounts that have none."""
-    for account, locations in books.transactions.items():
-        if mapping.ledgers[account].financial_account_type is None:
-            books.errors.add(
-                locations[0],
-                f"account {account!r} is not a cash account, so its lines ({len(locations)}) cannot be transactions; "
-                "declare it as cash (--cash), or leave the transaction columns empty",
-            )
-    books.errors.raise_if_any()
-
-
-def _needed_ledgers(mapping: AccountMapping, entries: Iterable[NewJournalEntry]) -> list[NewLedger]:
-    """Select the new ledgers that entries need, with their parents."""
-    needed = {mapping.ledgers[line.ledger_id].id for entry in entries for line in entry.lines}
-    for ledger in reversed(mapping.new_ledgers):  # children before their parents
-        if ledger.id in needed:
-            needed.add(ledger.parent_id)
-    return [ledger for ledger in mapping.new_ledgers if ledger.id in needed]
+def _to_account(ledger: StoredLedger) -> Account:
+    """Return a ledger of the instance as a plain account."""
+    kind = ledger.financial_account_type
+    return Account(
+        id=ledger.id,
+        name=ledger.name,
+        type=LedgerType(ledger.type),
+        sub_type=SubType(ledger.sub_type),
+        debit_credit=DebitCredit(ledger.debit_credit),
+        report_cash_flow=ledger.report_cash_flow,
+        sort_code=ledger.sort_code,
+        parent_id=ledger.parent_id,
+        financial_account_type=None if kind is None else FinancialAccountType(kind),
+        is_required=ledger.is_required,
+        editable=ledger.editable,
+    )
 
 
 def _accounts(books: FileBooks, mapping: AccountMapping, paths: Mapping[str, str]) -> Iterator[ImportedAccount]:
@@ -307,34 +277,15 @@ def _accounts(books: FileBooks, mapping: AccountMapping, paths: Mapping[str, str
     for entry in books.entries.values():
         for line in entry.lines:
             amounts[line.ledger_id].append(line.units)
-    for account, ledger in sorted(mapping.ledgers.items()):
-        units = amounts[account]
+    for name, account in sorted(mapping.accounts.items()):
+        units = amounts[name]
         debits, credits_ = sum(one for one in units if one > 0), -sum(one for one in units if one < 0)
         yield ImportedAccount(
-            account=paths.get(str(ledger.id), account),
-            type=str(ledger.type),
-            report_cash_flow=bool(ledger.report_cash_flow),
-            is_new=ledger.id not in paths,
+            account=paths.get(account.id, name),
+            type=str(account.type),
+            report_cash_flow=account.report_cash_flow,
+            is_new=account.id not in paths,
             lines=len(units),
             debits=format_amount(from_minor_units(debits, books.options.scale)),
             credits=format_amount(from_minor_units(credits_, books.options.scale)),
         )
-
-
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        ImportErrors(path).fail(f"it cannot be read ({error.strerror})")
-
-
-def _refuse_without_cash(books: FileBooks) -> NoReturn:
-    """Refuse books without any account that reports cash flow, with the accounts that look like one."""
-    likely = likely_cash(books.accounts)
-    named = f"likely: {join_ids(likely, limit=_MAX_NAMED)}" if likely else "none of them looks like one"
-    patterns = " ".join(f"--cash {shlex.quote(account)}" for account in likely[:_MAX_NAMED]) or "--cash PATTERN"
-    books.errors.fail(
-        f"no account reports cash flow, so every cash flow report would be empty; {named}: give {patterns}, or "
-        "--no-cash if there is none"
-    )

@@ -16,18 +16,19 @@ from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date
+from accounting_analytics.journals.accounts import path_id
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import id_batches
-from accounting_analytics.service.imports.accounts import path_id
-from accounting_analytics.service.post_entries import AS_POSTED, NewJournalEntry
+from accounting_analytics.service.post_entries import AS_POSTED
 from accounting_analytics.service.stored_values import IMPORT_BOOKS, AnyRow, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from zoneinfo import ZoneInfo
 
-    from accounting_analytics.service.imports.accounts import AccountMapping
-    from accounting_analytics.service.imports.file_books import FileBooks
+    from accounting_analytics.journals.accounts import AccountMapping
+    from accounting_analytics.journals.entries import NewJournalEntry
+    from accounting_analytics.journals.file_books import FileBooks
 
 SERIES = "series"
 """Name of the series in the audit row of an import; the first import of one has none."""
@@ -156,10 +157,10 @@ class _Comparison(NamedTuple):
 
 def _ledger_ids(mapping: AccountMapping, id_suffix: str) -> dict[str, str]:
     """Ledger of each account, also one that an earlier import created and that has another name or parent now."""
-    new = {ledger.id for ledger in mapping.new_ledgers}
+    new = {account.id for account in mapping.new}
     return {
-        account: path_id(account, id_suffix) if ledger.id in new else str(ledger.id)
-        for account, ledger in mapping.ledgers.items()
+        name: path_id(name, id_suffix) if account.id in new else account.id
+        for name, account in mapping.accounts.items()
     }
 
 

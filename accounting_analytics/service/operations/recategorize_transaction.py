@@ -8,6 +8,7 @@ from msgspec.structs import asdict
 from sqlalchemy import Connection, select, update
 
 from accounting_analytics.core.errors import OperationRefusedError
+from accounting_analytics.journals.entries import is_valid_id
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import record
 from accounting_analytics.service.interface import (
@@ -31,7 +32,6 @@ from accounting_analytics.service.stored_values import (
     AnyRow,
     Instance,
     StoredLedger,
-    is_valid_id,
 )
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from sqlalchemy import ColumnElement, Connection, Select, func, select
 
 from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.core.periods import LOCALTIME, Period
+from accounting_analytics.journals.entries import is_valid_id
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import select_ledgers
 from accounting_analytics.service.interface import NestedLedger, PeriodQuery, Transaction, number
 from accounting_analytics.service.requests import refuse_value
-from accounting_analytics.service.stored_values import Instance, StoredLedger, is_valid_id
+from accounting_analytics.service.stored_values import Instance, StoredLedger
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -97,7 +97,9 @@ def test_books_without_cash_are_refused(run, assert_refused, tmp_path):
     assert_refused(run(*command, code=2), "no account reports cash flow")
     more = rows.replace("e1", "e3").replace("Checking", "till").replace("credit card", "loan")
     (tmp_path / "lines.csv").write_text(HEADER + more)
-    assert_refused(run(*command, code=2), "none of them looks like one: give --cash PATTERN, or --no-cash")
+    assert_refused(
+        run(*command, code=2), "none of them looks like one: give --cash PATTERN (cash=['PATTERN']), or --no-cash"
+    )
     run(*command, "--cash", "assets:till")
     (tmp_path / "lines.csv").write_text(HEADER + rows.replace("e1", "e4"))
     run(*command)  # the instance has a cash account now

@@ -1,7 +1,7 @@
-"""Map account paths such as ``assets:bank:checking`` to ledgers with parents.
+"""Accounts of a file: their paths, such as ``assets:bank:checking``, mapped to accounts with parents.
 
 The first segment determines the type of all accounts below it: assets, liabilities, equity, income, revenue or
-expenses, singular or plural and in any case. Every prefix of a path becomes a ledger too.
+expenses, singular or plural and in any case. Every prefix of a path becomes an account too.
 """
 
 from __future__ import annotations
@@ -9,28 +9,31 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import re
+import shlex
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from itertools import chain, count
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from accounting_analytics.core.chart_of_accounts import (
     MAX_SORT_CODE_LENGTH,
+    TYPE_OF_SUB_TYPE,
     DebitCredit,
     FinancialAccountType,
+    Hierarchy,
     LedgerType,
+    RequiredLedger,
     SubType,
 )
-from accounting_analytics.core.ledger_names import PATH_SEPARATOR
+from accounting_analytics.core.ledger_names import PATH_SEPARATOR, LedgerNames
 from accounting_analytics.core.messages import join_ids
-from accounting_analytics.service.ledgers import FIRST_DIGIT, NewLedger, names_of_ledgers
-from accounting_analytics.service.stored_values import new_id
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-    from accounting_analytics.service.imports.file_books import ImportErrors
-    from accounting_analytics.service.stored_values import StoredLedger
+    from accounting_analytics.journals.file_books import FileBooks, FileErrors
 
 _MAX_ACCOUNTS = 30
+_MAX_NAMED = 4
 
 TYPE_OF_ROOT: Mapping[str, LedgerType] = {
     "asset": LedgerType.ASSET,
@@ -82,83 +85,167 @@ _CASH_WORDS = re.compile(
 )
 
 
-AnyLedger: TypeAlias = "NewLedger | StoredLedger"
+FIRST_DIGIT: Mapping[LedgerType, str] = {
+    LedgerType.ASSET: "1",
+    LedgerType.LIABILITY: "2",
+    LedgerType.EQUITY: "3",
+    LedgerType.REVENUE: "4",
+    LedgerType.EXPENSE: "5",
+}
+"""First digit of the sort codes of a type."""
+
+
+class Account(NamedTuple):
+    """An account with everything that a ledger is; the fields are those of the interface."""
+
+    id: str
+    name: str
+    type: LedgerType
+    sub_type: SubType
+    debit_credit: DebitCredit
+    report_cash_flow: bool
+    sort_code: str
+    parent_id: str | None = None
+    financial_account_type: FinancialAccountType | None = None
+    is_required: bool = False
+    editable: bool = True
+
+
+def path_id(path: str, id_suffix: str = "") -> str:
+    """Id of the ledger of a path, in books whose ids end with a suffix."""
+    return f"led_{hashlib.sha256(f'{path}{id_suffix}'.encode()).hexdigest()[:24]}"
+
+
+def _required(name: str, sub_type: SubType, side: DebitCredit, sort_code: str) -> Account:
+    kind = TYPE_OF_SUB_TYPE[sub_type]
+    return Account(
+        path_id(name), name, kind, sub_type, side, report_cash_flow=False, sort_code=sort_code, is_required=True
+    )
+
+
+_DEBIT, _CREDIT = DebitCredit.DEBIT, DebitCredit.CREDIT
+REQUIRED_ACCOUNTS: Mapping[RequiredLedger, Account] = {
+    RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS: _required(
+        "Transfers Between Accounts", SubType.TRANSFERS_BETWEEN_ACCOUNTS, _DEBIT, "10001"
+    ),
+    RequiredLedger.UNCATEGORIZED_INFLOW: _required(
+        "Uncategorized Cash Inflow", SubType.UNCATEGORIZED_ASSETS, _CREDIT, "10002"
+    ),
+    RequiredLedger.UNCATEGORIZED_OUTFLOW: _required(
+        "Uncategorized Cash Outflow", SubType.UNCATEGORIZED_ASSETS, _DEBIT, "10003"
+    ),
+    RequiredLedger.OPENING_BALANCE: _required("Opening Balance Retained Earnings", SubType.EQUITY, _CREDIT, "30001"),
+}
+"""The four accounts that all books have; an instance of a service gives them ids of its own."""
 
 
 class AccountMapping(NamedTuple):
-    """The ledger of each account of a file, and the ledgers to create, parents first."""
+    """What each account of a file is in the books, and the accounts that are new there, parents first."""
 
-    ledgers: dict[str, AnyLedger]
-    new_ledgers: list[NewLedger]
+    accounts: dict[str, Account]
+    new: list[Account]
+
+    def needed(self, names: Iterable[str]) -> list[Account]:
+        """Select the new accounts that some of the file need, with their parents."""
+        needed: set[str | None] = {self.accounts[name].id for name in names}
+        for account in reversed(self.new):  # children before their parents
+            if account.id in needed:
+                needed.add(account.parent_id)
+        return [account for account in self.new if account.id in needed]
 
 
 def map_accounts(
     accounts: Mapping[str, str],
     *,
     cash: Sequence[str],
-    existing: Sequence[StoredLedger],
+    existing: Sequence[Account],
     id_suffix: str,
-    errors: ImportErrors,
+    errors: FileErrors,
 ) -> AccountMapping:
-    """Map accounts, each with its first line in a file, to existing ledgers by id or path, or to new ones by path.
+    """Map accounts, each with its first line in a file, to existing ones by id or path, or to new ones by path.
 
     Only accounts with lines become cash accounts, never their parents.
     """
     chart = _Chart(existing, id_suffix)
-    ledgers = {account: chart.find(account, location, errors) for account, location in accounts.items()}
-    new_paths = [account for account, ledger in ledgers.items() if ledger is None]
+    known = {account: chart.find(account, location, errors) for account, location in accounts.items()}
+    new_paths = [account for account, found in known.items() if found is None]
     for account in new_paths:
         if problem := _path_problem(account):
             errors.add(accounts[account], f"account {account!r} {problem}")
     errors.raise_if_any()
     cash_accounts = _match_cash(cash, accounts, errors)
     for account in cash_accounts:
-        ledger = ledgers[account]
-        if ledger is None and _type_of(account) not in _CASH_ACCOUNT:
+        found = known[account]
+        if found is None and _type_of(account) not in _CASH_ACCOUNT:
             errors.add("", f"a cash pattern matches {account!r}: only assets and liabilities can be cash accounts")
-        elif ledger is not None and not ledger.report_cash_flow:
+        elif found is not None and not found.report_cash_flow:
             errors.add(
                 accounts[account],
                 f"ledger {account!r} exists and does not report cash flow; remove it from the cash patterns",
             )
     errors.raise_if_any()
     added = {path: chart.add(path, cash_accounts) for path in sorted(new_paths, key=_segments)}
-    return AccountMapping({account: ledger or added[account] for account, ledger in ledgers.items()}, chart.new_ledgers)
+    return AccountMapping({account: found or added[account] for account, found in known.items()}, chart.new)
+
+
+def check_transactions(books: FileBooks, accounts: Mapping[str, Account]) -> None:
+    """Refuse a file that states transactions of accounts that have none."""
+    for name, locations in books.transactions.items():
+        if accounts[name].financial_account_type is None:
+            books.errors.add(
+                locations[0],
+                f"account {name!r} is not a cash account, so its lines ({len(locations)}) cannot be transactions; "
+                "declare it as cash (--cash, or cash=), or leave the transaction columns empty",
+            )
+    books.errors.raise_if_any()
+
+
+def refuse_without_cash(books: FileBooks) -> NoReturn:
+    """Refuse a file without any account that reports cash flow, with the accounts that look like one."""
+    likely = likely_cash(books.accounts)
+    named = f"likely: {join_ids(likely, limit=_MAX_NAMED)}" if likely else "none of them looks like one"
+    patterns = likely[:_MAX_NAMED] or ["PATTERN"]
+    options = " ".join(f"--cash {shlex.quote(account) if likely else account}" for account in patterns)
+    books.errors.fail(
+        f"no account reports cash flow, so every cash flow report would be empty; {named}: give {options} "
+        f"(cash={patterns!r}), or --no-cash (cash=[]) if there is none"
+    )
 
 
 class _Chart:
-    """Ledgers of an instance by id and by the path of their names, to which new ones are added path by path."""
+    """Accounts by id and by the path of their names, to which new ones are added path by path."""
 
-    def __init__(self, existing: Sequence[StoredLedger], id_suffix: str) -> None:
-        self._by_id = {ledger.id: ledger for ledger in existing}
+    def __init__(self, existing: Sequence[Account], id_suffix: str) -> None:
+        self._by_id = {account.id: account for account in existing}
         self._id_suffix = id_suffix
-        self._by_path: defaultdict[str, list[AnyLedger]] = defaultdict(list)
+        self._by_path: defaultdict[str, list[Account]] = defaultdict(list)
         self._child_counts = Counter(self._by_id[one.parent_id].sort_code for one in existing if one.parent_id)
-        self.new_ledgers: list[NewLedger] = []
-        names = names_of_ledgers(existing)
-        for ledger in existing:
-            self._by_path[names.path(ledger.id)].append(ledger)
+        self.new: list[Account] = []
+        parents = Hierarchy({account.id: account.parent_id for account in existing})
+        names = LedgerNames({account.id: account.name for account in existing}, parents)
+        for account in existing:
+            self._by_path[names.path(account.id)].append(account)
 
-    def find(self, account: str, location: str, errors: ImportErrors) -> AnyLedger | None:
-        """Ledger with an id or path; an ambiguous path is an error."""
+    def find(self, account: str, location: str, errors: FileErrors) -> Account | None:
+        """Account with an id or path; an ambiguous path is an error."""
         if account in self._by_id:
             return self._by_id[account]
-        ledgers = self._by_path.get(account, [])
-        if len(ledgers) > 1:
-            ids = ", ".join(sorted(str(ledger.id) for ledger in ledgers))
+        found = self._by_path.get(account, [])
+        if len(found) > 1:
+            ids = ", ".join(sorted(one.id for one in found))
             errors.add(location, f"account {account!r} could be any of the ledgers {ids}; use the id")
-        return ledgers[0] if ledgers else None
+        return found[0] if found else None
 
-    def add(self, path: str, cash: Container[str]) -> AnyLedger:
-        """Ledger of a path, which is created with its parents unless it exists."""
+    def add(self, path: str, cash: Container[str]) -> Account:
+        """Account of a path, which is created with its parents unless it exists."""
         if path in self._by_path:
             return self._by_path[path][0]
         parent_path, _, name = path.rpartition(PATH_SEPARATOR)
         parent = self.add(parent_path, cash) if parent_path else None
         kind, is_cash = _type_of(path), path in cash
         is_card = is_cash and kind == LedgerType.LIABILITY
-        ledger_id = path_id(path, self._id_suffix)
-        ledger = NewLedger(
+        account = Account(
+            id=self._unused_id(path),
             name=name,
             editable=not is_cash,
             debit_credit=_NORMAL_SIDE[kind],
@@ -167,23 +254,23 @@ class _Chart:
             financial_account_type=_CASH_ACCOUNT[kind] if is_cash else None,
             report_cash_flow=is_cash,
             parent_id=parent.id if parent else None,
-            sort_code=self._sort_code(str(parent.sort_code) if parent else FIRST_DIGIT[kind]),
-            id=new_id("led") if ledger_id in self._by_id else ledger_id,  # that ledger has another name or parent now
+            sort_code=self._sort_code(parent.sort_code if parent else FIRST_DIGIT[kind]),
         )
-        self._by_path[path].append(ledger)
-        self.new_ledgers.append(ledger)
-        return ledger
+        self._by_path[path].append(account)
+        self.new.append(account)
+        return account
+
+    def _unused_id(self, path: str) -> str:
+        """Id of a path; a numbered one where an account with that id has another name or parent now."""
+        numbers = chain([""], map(str, count(2)))
+        ids = (path_id(path, f"{self._id_suffix}{number}") for number in numbers)
+        return next(one for one in ids if one not in self._by_id)
 
     def _sort_code(self, prefix: str) -> str:
         """Parent's code and a number of at least two digits; or the parent's code, if that would be too long."""
         self._child_counts[prefix] += 1
         code = f"{prefix}{_ordered_number(self._child_counts[prefix])}"
         return code if len(code) <= MAX_SORT_CODE_LENGTH else prefix
-
-
-def path_id(path: str, id_suffix: str) -> str:
-    """Id that an import gives the ledger of a path."""
-    return f"led_{hashlib.sha256(f'{path}{id_suffix}'.encode()).hexdigest()[:24]}"
 
 
 def likely_cash(accounts: Iterable[str]) -> list[str]:
@@ -220,8 +307,8 @@ def _path_problem(account: str) -> str:
         return "has an empty segment or one with spaces around it"
     if _root(account) not in TYPE_OF_ROOT:
         return (
-            "is neither a ledger of this instance nor a path that starts with assets, liabilities, equity, income, "
-            "revenue or expenses (in journals, --root gives the type of others)"
+            "is neither a ledger of the books nor a path that starts with assets, liabilities, equity, income, "
+            "revenue or expenses (in journals, --root or roots= gives the type of others)"
         )
     return ""
 
@@ -238,7 +325,7 @@ def _type_of(path: str) -> LedgerType:
     return TYPE_OF_ROOT[_root(path)]
 
 
-def _match_cash(patterns: Sequence[str], accounts: Mapping[str, str], errors: ImportErrors) -> list[str]:
+def _match_cash(patterns: Sequence[str], accounts: Mapping[str, str], errors: FileErrors) -> list[str]:
     """Accounts that match any pattern; a pattern without a match is an error."""
     matched: set[str] = set()
     for pattern in patterns:

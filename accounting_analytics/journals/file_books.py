@@ -1,4 +1,4 @@
-"""Journal entries of a file, read line by line and checked, ready to post; and what is wrong with the file."""
+"""Journal entries of a file, read line by line and checked; and what is wrong with the file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from accounting_analytics.core.errors import ImportRefusedError, PostingRefusedE
 from accounting_analytics.core.messages import join_ids, quote
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units
 from accounting_analytics.core.periods import as_utc, local_date, zone
-from accounting_analytics.service.post_entries import NewJournalEntry, NewLine
-from accounting_analytics.service.stored_values import check_id
+from accounting_analytics.journals.entries import NewJournalEntry, NewLine, check_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,10 +25,11 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
 
 
-class ImportOptions(NamedTuple):
-    """How a file of books is read, as :func:`~..import_books` describes it.
+class ReadOptions(NamedTuple):
+    """How a file of books is read, as the import and ``open_journal`` describe it.
 
-    The suffix ends the ids of what is created, so that they differ between instances.
+    The suffix ends the ids of what is created, so that they differ between instances. The outcome is what a refusal
+    says of the rest.
     """
 
     time_zone: str = "UTC"
@@ -40,6 +40,7 @@ class ImportOptions(NamedTuple):
     use_entry_dates: bool = False
     midnights: str | None = None
     roots: Sequence[tuple[str, str]] = ()
+    outcome: str = "nothing was imported"
 
 
 class Problem(NamedTuple):
@@ -57,11 +58,11 @@ class Problem(NamedTuple):
         return f"{self.line and f'{self.line}: '}{self.problem}{entry and f' ({entry})'}"
 
 
-class ImportErrors:
+class FileErrors:
     """Collects the problems of a file; the first few are named in the message, the others counted."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, outcome: str) -> None:
+        self._path, self._outcome = path, outcome
         self._problems: list[Problem] = []
 
     def add(self, location: str, problem: str, *, date: str = "", description: str = "") -> None:
@@ -81,10 +82,8 @@ class ImportErrors:
     def _exception(self) -> ImportRefusedError:
         named = "; ".join(map(str, self._problems[:_MAX_PROBLEMS]))
         hidden = len(self._problems) - _MAX_PROBLEMS
-        more = f"; and {hidden} more (--dry-run names each)" if hidden > 0 else ""
-        return ImportRefusedError(
-            f"{self._path.name}: nothing was imported: {named}{more}", problems=tuple(self._problems)
-        )
+        more = f"; and {hidden} more (--dry-run, or problems of the error, names each)" if hidden > 0 else ""
+        return ImportRefusedError(f"{self._path.name}: {self._outcome}: {named}{more}", problems=tuple(self._problems))
 
 
 class FileBooks:
@@ -94,9 +93,9 @@ class FileBooks:
     account has the line that names it first, and each account with lines that state a transaction has those lines.
     """
 
-    def __init__(self, path: Path, options: ImportOptions = ImportOptions()) -> None:  # noqa: B008 (immutable)
+    def __init__(self, path: Path, options: ReadOptions = ReadOptions()) -> None:  # noqa: B008 (immutable)
         self.path, self.options = path, options
-        self.errors = ImportErrors(path)
+        self.errors = FileErrors(path, options.outcome)
         self.instants = InstantParser(options.time_zone, options.midnights)
         self.entries: dict[str, NewJournalEntry] = {}
         self.locations: dict[str, str] = {}
@@ -149,7 +148,7 @@ class FileBooks:
             self.errors.add(
                 "",
                 f"all instants are midnights of UTC: as days the first is {midnight:%Y-%m-%d}, as instants it is "
-                f"{shown}; state --midnights days or --midnights instants",
+                f"{shown}; state --midnights days or --midnights instants (midnights='days' or 'instants')",
             )
         self.errors.raise_if_any()
         if self._parts:

@@ -27,14 +27,13 @@ from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.errors import AmountError
 from accounting_analytics.core.messages import shorten
 from accounting_analytics.core.money import parse_amount
-from accounting_analytics.service.post_entries import REVIEW_STATUSES, NewLine, NewTag, NewTransaction
-from accounting_analytics.service.stored_values import to_units
+from accounting_analytics.journals.entries import REVIEW_STATUSES, NewLine, NewTag, NewTransaction, to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from accounting_analytics.service.imports.file_books import FileBooks, ImportErrors
+    from accounting_analytics.journals.file_books import FileBooks, FileErrors
 
 REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")
@@ -59,7 +58,7 @@ def read_line_table(path: Path, books: FileBooks) -> None:
             books.add_unread(location, f"has {len(row)} fields, the header has {width}")
 
 
-def _check_columns(columns: tuple[str, ...], errors: ImportErrors) -> None:
+def _check_columns(columns: tuple[str, ...], errors: FileErrors) -> None:
     duplicates = sorted({name for name in columns if columns.count(name) > 1})
     if duplicates:
         errors.fail(f"these columns occur more than once: {', '.join(duplicates)}")
@@ -170,7 +169,7 @@ def _is_parquet(path: Path) -> bool:
         return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
 
 
-def _csv_table(path: Path, errors: ImportErrors) -> tuple[tuple[str, ...], _Rows]:
+def _csv_table(path: Path, errors: FileErrors) -> tuple[tuple[str, ...], _Rows]:
     """Columns of a comma-separated UTF-8 file, and its rows."""
     rows = _read_csv(path, errors)
     header = next(rows, None)
@@ -179,7 +178,7 @@ def _csv_table(path: Path, errors: ImportErrors) -> tuple[tuple[str, ...], _Rows
     return tuple(name.strip() for name in header[1]), rows
 
 
-def _read_csv(path: Path, errors: ImportErrors) -> _Rows:
+def _read_csv(path: Path, errors: FileErrors) -> _Rows:
     """Rows with the line they start on; a quoted field may span several lines."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
@@ -195,7 +194,7 @@ def _read_csv(path: Path, errors: ImportErrors) -> _Rows:
         errors.fail(f"it is not valid CSV ({error})", f"line {reader.line_num}")
 
 
-def _parquet_table(path: Path, errors: ImportErrors) -> tuple[tuple[str, ...], _Rows]:
+def _parquet_table(path: Path, errors: FileErrors) -> tuple[tuple[str, ...], _Rows]:
     """Columns of a Parquet file, of which those of text are text, and its rows; a missing value is empty text."""
     try:
         table = pq.read_table(path)
@@ -206,7 +205,7 @@ def _parquet_table(path: Path, errors: ImportErrors) -> tuple[tuple[str, ...], _
     return tuple(table.column_names), ((f"row {number}", values) for number, values in numbered)
 
 
-def _parquet_column(name: str, column: pa.ChunkedArray, errors: ImportErrors) -> Iterator[Any]:
+def _parquet_column(name: str, column: pa.ChunkedArray, errors: FileErrors) -> Iterator[Any]:
     """Values of a column; instants finer than microseconds fail the cast."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)

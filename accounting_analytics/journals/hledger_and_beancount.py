@@ -22,14 +22,13 @@ from accounting_analytics.core.installed_programs import find_program, run_progr
 from accounting_analytics.core.ledger_names import PATH_SEPARATOR
 from accounting_analytics.core.messages import join_ids, printable, shorten
 from accounting_analytics.core.money import EXACT, MAX_SCALE, format_amount, from_minor_units, parse_amount
-from accounting_analytics.service.imports.accounts import TYPE_OF_ROOT
-from accounting_analytics.service.post_entries import NewLine, NewTransaction
-from accounting_analytics.service.stored_values import to_units
+from accounting_analytics.journals.accounts import TYPE_OF_ROOT
+from accounting_analytics.journals.entries import NewLine, NewTransaction, to_units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from accounting_analytics.service.imports.file_books import FileBooks, ImportErrors
+    from accounting_analytics.journals.file_books import FileBooks, FileErrors
 
 HLEDGER_SUFFIXES = frozenset({".journal", ".j", ".hledger", ".ledger", ".dat"})
 BEANCOUNT_SUFFIXES = frozenset({".beancount", ".bean"})
@@ -116,7 +115,7 @@ def read_hledger_journal(path: Path, books: FileBooks) -> None:
     _add_journal(books, entries, types)
 
 
-def _run_hledger(command: list[str], path: Path, errors: ImportErrors) -> str:
+def _run_hledger(command: list[str], path: Path, errors: FileErrors) -> str:
     """Output of hledger; the home folder is an empty one, so that no settings of the user change what it reads."""
     with TemporaryDirectory() as home:
         environment = {"HOME": home, "XDG_CONFIG_HOME": home, "LEDGER_FILE": ""}
@@ -219,7 +218,7 @@ def _beancount_posting(row: dict[str, str], location: str) -> PricedPosting:
     )
 
 
-def _run_beancount(name: str, options: list[str], path: Path, errors: ImportErrors, *arguments: str) -> str:
+def _run_beancount(name: str, options: list[str], path: Path, errors: FileErrors, *arguments: str) -> str:
     """Output of a program about a file; each problem that it names is added to the errors."""
     program = find_program(name)
     if program is None:
@@ -274,11 +273,11 @@ def _without_virtual(entries: dict[str, JournalEntry], books: FileBooks) -> dict
         if count == len(postings):
             books.errors.fail(
                 f"all {count} postings are virtual, to accounts in (parentheses) or [brackets], which are outside "
-                "double entry; --virtual imports them"
+                "double entry; --virtual (virtual=True) takes them in"
             )
         books.notes.append(
             f"{count} virtual postings, to accounts in (parentheses) or [brackets], were left out; --virtual "
-            "imports them"
+            "(virtual=True) takes them in"
         )
         return {
             entry_id: entry._replace(postings=[posting for posting in entry.postings if not posting.is_virtual])
@@ -314,7 +313,8 @@ def _in_commodity(entries: dict[str, JournalEntry], books: FileBooks) -> dict[st
     if commodity is None and len(counts) > 1:
         first = shlex.quote(counts.most_common()[0][0])
         books.errors.fail(
-            f"it has postings in several commodities, at their prices: {named}; select one (--commodity {first})"
+            f"it has postings in several commodities, at their prices: {named}; select one "
+            f"(--commodity {first}, or commodity=)"
         )
     if commodity is not None and commodity not in counts:
         books.errors.fail(f"it has no amounts in commodity {commodity!r}; it has, at their prices, {named}")
@@ -361,8 +361,8 @@ def _check_days(entries: Mapping[str, JournalEntry], books: FileBooks) -> None:
         books.add_unread(
             entry.location,
             f"the postings of this entry have several days ({join_ids(entry.days())}), and an entry has one day here: "
-            "write an entry for each day, through an account such as assets:in transit, or import such entries on the "
-            "day of the entry (--use-entry-dates)",
+            "write an entry for each day, through an account such as assets:in transit, or take such entries on the "
+            "day of the entry (--use-entry-dates, or use_entry_dates=True)",
             entry_id,
             date=entry.date,
             description=entry.description,
@@ -418,7 +418,7 @@ def _exact(posting: PricedPosting, books: FileBooks) -> int:
         digits = -int(posting.value.normalize().as_tuple().exponent)
         raise AmountError(
             f"{posting.value:f} {posting.commodity} has {digits} fraction digits, and the books have "
-            f"{scale}: import into a new database with --scale {digits}"
+            f"{scale}: import into a new database with --scale {digits}, or open it with scale={digits}"
         )
     return to_units(amount, scale)
 
@@ -441,7 +441,7 @@ def _note_rounding(changes: Mapping[str, Decimal], remainders: Sequence[int], bo
         named = ", ".join(f"{account} by {format_amount(change.normalize())}" for change, account in changed[:3])
         books.notes.append(
             f"amounts at prices were rounded to {scale} digits, which changes {len(changed)} accounts, most {named}; "
-            "--scale gives a new database more digits"
+            "--scale gives a new database more digits, scale= what is opened"
         )
     if remainders:
         shown = [

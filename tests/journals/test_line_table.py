@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounting_analytics.core.errors import ImportRefusedError, PeriodError
-from accounting_analytics.service.imports import read_books
-from accounting_analytics.service.imports.file_books import ImportOptions
-from accounting_analytics.service.imports.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
-from accounting_analytics.service.post_entries import NewTag, NewTransaction
+from accounting_analytics.journals.entries import NewTag, NewTransaction
+from accounting_analytics.journals.file_books import ReadOptions
+from accounting_analytics.journals.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
+from accounting_analytics.journals.read_file import read_books
 
 COLUMNS = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
 
@@ -57,7 +57,7 @@ def write(request, tmp_path):
 
 def lines(path, **options):
     """Lines of all entries of a file."""
-    return [line for entry in read_books(path, ImportOptions(**options)).entries.values() for line in entry.lines]
+    return [line for entry in read_books(path, ReadOptions(**options)).entries.values() for line in entry.lines]
 
 
 def test_instants(write):
@@ -72,7 +72,7 @@ def test_instants(write):
         ("2025-07-02T08:30:00.123456Z", "America/New_York", "2025-07-02T08:30:00.123456+00:00"),
         ("2025-11-02T01:30:00-05:00", "America/New_York", "2025-11-02T06:30:00+00:00"),
     ):
-        (entry,) = read_books(write(pair(datetime=written)), ImportOptions(time_zone=time_zone)).entries.values()
+        (entry,) = read_books(write(pair(datetime=written)), ReadOptions(time_zone=time_zone)).entries.values()
         assert entry.datetime == dt.datetime.fromisoformat(instant)
 
 
@@ -93,10 +93,10 @@ def test_invalid_instants(write):
         ("2011-12-30", "does not exist in Pacific/Apia", "Pacific/Apia"),
     ):
         with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): datetime .*{message}"):
-            read_books(write(pair(datetime=written)), ImportOptions(time_zone=zone))
+            read_books(write(pair(datetime=written)), ReadOptions(time_zone=zone))
     for name in ("Mars/Olympus", "localtime"):
         with pytest.raises(PeriodError, match=name):
-            read_books(write(pair()), ImportOptions(time_zone=name))
+            read_books(write(pair()), ReadOptions(time_zone=name))
 
 
 def test_amounts(write):
@@ -133,9 +133,9 @@ def test_invalid_fields(write):
         ({"review_status": "done"}, "review_status must be 'reviewed' or 'unreviewed', not 'done'"),
     ):
         with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): .*{message}"):
-            read_books(write(pair(**fields)), ImportOptions())
+            read_books(write(pair(**fields)), ReadOptions())
     with pytest.raises(ImportRefusedError, match="is read without --commodity"):
-        read_books(write(pair()), ImportOptions(commodity="USD"))
+        read_books(write(pair()), ReadOptions(commodity="USD"))
 
 
 def test_an_entry_has_one_datetime_and_description(write):
@@ -200,14 +200,14 @@ def test_parquet_types(tmp_path):
         }
     )
     pq.write_table(table, tmp_path / "lines.parquet")
-    (entry,) = read_books(tmp_path / "lines.parquet", ImportOptions()).entries.values()
+    (entry,) = read_books(tmp_path / "lines.parquet", ReadOptions()).entries.values()
     assert entry.datetime == dt.datetime(2025, 1, 2, 5, tzinfo=dt.UTC)
     assert entry.lines[0].units == 1250
     assert entry.lines[0].transaction.personal
     dates = table.set_column(1, "datetime", pa.array([dt.date(2025, 1, 2)] * 2))
     whole = dates.set_column(5, "amount", pa.array([12, 12]))
     pq.write_table(whole, tmp_path / "lines.parquet")
-    (entry,) = read_books(tmp_path / "lines.parquet", ImportOptions(time_zone="Asia/Tokyo")).entries.values()
+    (entry,) = read_books(tmp_path / "lines.parquet", ReadOptions(time_zone="Asia/Tokyo")).entries.values()
     assert entry.datetime == dt.datetime(2025, 1, 2, 3, tzinfo=dt.UTC)
     assert entry.lines[0].units == 1200
 

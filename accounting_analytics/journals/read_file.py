@@ -1,0 +1,53 @@
+"""Read a file of books: a journal by the end of its name, or else a line table."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from accounting_analytics.journals.file_books import FileBooks, FileErrors, ReadOptions
+from accounting_analytics.journals.hledger_and_beancount import (
+    BEANCOUNT_SUFFIXES,
+    HLEDGER_SUFFIXES,
+    read_beancount,
+    read_hledger_journal,
+)
+from accounting_analytics.journals.line_table import read_line_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOURNAL_SUFFIXES = HLEDGER_SUFFIXES | BEANCOUNT_SUFFIXES
+"""Ends of the names of journals, in lower case."""
+_OF_JOURNALS = {
+    "commodity": "--commodity",
+    "virtual": "--virtual",
+    "roots": "--root",
+    "use_entry_dates": "--use-entry-dates",
+}
+"""Options that only journals have a use for."""
+
+
+def read_books(path: Path, options: ReadOptions = ReadOptions()) -> FileBooks:  # noqa: B008 (immutable)
+    """Read the accounts and entries of a file, each checked; nothing is posted."""
+    books = FileBooks(path, options)
+    suffix = path.suffix.lower()
+    if suffix in HLEDGER_SUFFIXES:
+        read_hledger_journal(path, books)
+    elif suffix in BEANCOUNT_SUFFIXES:
+        read_beancount(path, books)
+    elif given := [option for name, option in _OF_JOURNALS.items() if getattr(options, name)]:
+        books.errors.fail(f"a line table is read without {', '.join(given)}; leave out what it has no use for")
+    else:
+        read_line_table(path, books)
+    books.check()
+    return books
+
+
+def digest_of(path: Path, outcome: str = ReadOptions().outcome) -> str:
+    """Return the SHA-256 of a file; one that cannot be read is refused."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        FileErrors(path, outcome).fail(f"it cannot be read ({error.strerror})")
