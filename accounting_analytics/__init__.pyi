@@ -13,6 +13,7 @@ from .loading.ledger_discovery import discover_ledgers
 from .loading.line_files import read_line_entries
 from .loading.load import load_line_entries
 from .loading.load_books import load_books
+from .loading.open_file import open_journal, open_table
 from .local_books import LocalBooks, connect
 from .notebook_jobs import run_notebook
 from .pack.monthly_pack import monthly_pack
@@ -88,6 +89,8 @@ __all__ = [
     "load_rules",
     "monthly_pack",
     "notes",
+    "open_journal",
+    "open_table",
     "outlook",
     "plan_recategorization",
     "propose",

@@ -153,6 +153,22 @@ def test_cash_balances_are_hledgers(case, start_date, end_date):
         assert report.net_cash_flow == sum(change.values())
 
 
+@pytest.mark.parametrize(("start_date", "end_date"), PERIODS)
+def test_an_opened_journal_has_hledgers_cash_flow(case, start_date, end_date):
+    """The journal itself, opened without a service, has the categories and balances of hledger, to the cent."""
+    books = aa.open_journal(case.journal, time_zone="UTC", cash=case.cash, commodity="USD")
+    report = aa.recompute_cash_flow(books, (start_date, end_date)).exact()
+    paths = {ledger_id: books.names.path(ledger_id) for ledger_id in books.ledgers["id"]}
+    related = hledger_balances(case, "--related", "--invert", "--begin", start_date, "--end", day_after(end_date))
+    after = hledger_balances(case, "--historical", "--end", day_after(end_date))
+    for frame, column, expected in (
+        (report.ledgers, "net_cash_flow", related),
+        (report.ending_balances, "cash_balance", after),
+    ):
+        found = {paths[key]: amount for key, amount in zip(frame["ledger_id"], frame[column], strict=True)}
+        assert without_zeros(found) == expected
+
+
 def test_the_books_have_enough_entries(case):
     """The books have hundreds of cash lines, and entries with several cash postings if the card is cash."""
     _, recomputed = reports(case, BOOKS_BEGIN, BOOKS_END)

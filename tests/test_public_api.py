@@ -37,6 +37,8 @@ def test_core_signatures():
             "*tag_ids",
         ],
         "load_cash_flow_report": ["client", "start_date", "end_date", "*time_zone", "*tag_ids"],
+        "open_journal": ["path", "period", "*time_zone", "*cash", "*commodity"],
+        "open_table": ["path", "period", "*time_zone", "*cash", "*midnights"],
         "load_books": ["source", "period", "*since", "*opening", "*chart", "*ledgers", "*parents", "*reports"],
         "Books": ["lines", "ledgers", "period", "*time_zone", "*scale", "*opening", "*reports"],
         "income_statement": ["books", "period", "*columns", "*compare", "*depth"],

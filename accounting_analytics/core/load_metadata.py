@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import pyarrow as pa
 
@@ -187,11 +187,21 @@ class Discovery(NamedTuple):
         return f"{self.ledgers} ledgers are known from {entries}{more}; the service has no list of ledgers."
 
 
+def refuse_file(file: str, what: str, needs: str) -> NoReturn:
+    """Refuse books that were read from a file, for what only a service can do."""
+    raise InputError(
+        f"{what} {needs}, and these books were read from {file}: import the file and serve it "
+        "(accounting-analytics import, then serve), and load the books with load_books(connect())"
+    )
+
+
 def known_ledgers_claim(ledgers: Any, count: int) -> str:  # noqa: ANN401 (any frame)
     """State which ledgers a result is of: those that were discovered, or those that the caller gave."""
     discovery = Discovery.stated(ledgers)
     if discovery is not None:
         return discovery.claim()
+    if file := stated_attrs(ledgers).get("file"):
+        return f"The {count} ledgers are those with entries in {file}, and their parents."
     return f"The {count} ledgers are those that were given; whether the books have others was not checked."
 
 

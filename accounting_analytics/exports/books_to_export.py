@@ -93,7 +93,8 @@ class ExportedBooks(NamedTuple):
         if books.version is not None:
             proofs = {month: books.proofs[month] for month in months}
         elif reported is None:
-            proofs = dict.fromkeys(months, MonthProof(_NO_REPORT, read_at))
+            why = f"Not compared: calculated from {books.extent.source}." if books.extent.is_file else _NO_REPORT
+            proofs = dict.fromkeys(months, MonthProof(why, read_at))
         return cls(
             lines=_lines_within(with_dates(_exact_lines(books), period), period),
             ledgers=Ledgers.checked(ledgers),

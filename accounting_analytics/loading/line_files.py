@@ -89,7 +89,7 @@ def read_line_entries(
     try:
         frame = _in_floats(_counted(read(file), file, expected_rows), scale)
         if midnights is not None:
-            _check_midnights(midnights, time_zone)
+            check_midnights(midnights, time_zone)
         return LineEntries.checked(frame if time_zone is None else _with_local_dates(frame, time_zone, midnights))
     except OSError as error:
         raise InputError(f"{file} cannot be read ({error.strerror or error})") from None
@@ -191,7 +191,8 @@ def _exact(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColu
     return (parse_amounts if is_text else exact_amounts)(column, scale, ids)
 
 
-def _check_midnights(midnights: str, time_zone: ZoneLike | None) -> None:
+def check_midnights(midnights: str, time_zone: ZoneLike | None) -> None:
+    """Refuse what says neither that midnights are days, nor that they are instants, and days without a zone."""
     if midnights not in {"days", "instants"}:
         raise InputError(f"midnights is {midnights!r}; it must be 'days' or 'instants'")
     if midnights == "days" and time_zone is None:

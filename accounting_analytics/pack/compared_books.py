@@ -85,6 +85,11 @@ class ComparedBooks(NamedTuple):
         return cls(books, check_completeness(books), in_order, drift)
 
     @property
+    def file(self) -> str:
+        """The file that the books were read from, with its digest; empty where a service is their source."""
+        return self.books.extent.source if self.books.extent.is_file else ""
+
+    @property
     def days(self) -> Period:
         """The days of the lines."""
         return self.books.source.loaded

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.load_metadata import known_ledgers_claim
+from accounting_analytics.core.messages import count_of
 from accounting_analytics.pack import pack_tables as sections
 from accounting_analytics.pack.pack_lines import PackLines
 from accounting_analytics.pack.pack_outlook import outlook_tables
@@ -66,6 +67,12 @@ _PARTS = 10
 _NOT_REPORTED = (
     "The service reports cash flow only: the income statement and the balance sheet are sums of the same line entries, "
     "which no report confirms."
+)
+
+
+_OF_FILE = (
+    "They were read from a file, and no report of a service confirms them: import the file and serve it where a proof "
+    "is needed."
 )
 
 
@@ -231,6 +238,9 @@ def _verdict(books: ComparedBooks) -> tuple[bool, tuple[str, ...]]:
     """Whether a pack is proven, and why or why not."""
     faults = [] if books.certificate.complete else [f"The load: {books.certificate.summary()}"]
     faults += [f"{one.label}: {one.verdict}" for one in books.compared.values() if not one.ties]
+    if books.file and not faults:
+        ledgers = count_of(len(books.books.ledgers), "ledger")
+        return False, (f"The figures are sums of the {books.certificate.lines:,} line entries of {ledgers}.", _OF_FILE)
     if not books.compared:
         faults.append("no report of the service covers these days")
     if faults:
@@ -252,7 +262,7 @@ def _verdict(books: ComparedBooks) -> tuple[bool, tuple[str, ...]]:
 def _assumptions(books: ComparedBooks, statements: PackStatements) -> tuple[str, ...]:
     """List what was assumed, each remark once."""
     notes = [
-        _NOT_REPORTED,
+        _OF_FILE if books.file else _NOT_REPORTED,
         *(_of_statement(note, one.title) for one in statements[:-1] for note in one.notes),
         *books.certificate.notes,
         *books.books.notes,

@@ -105,13 +105,22 @@ class MonthlyPack(Result):
 
     @property
     def proof(self) -> str:
-        """Whether the service's reports prove the cash flow: the verdict in three words."""
+        """Whether the service's reports prove the cash flow, or of which file the books are, which nothing proves."""
+        if self._books.file:
+            return f"calculated from {self._books.file}"
         return "cash flow proven" if self.proven else "cash flow not proven"
 
     @property
+    def is_calculated(self) -> bool:
+        """Whether the books are of a file, which no service reports on."""
+        return bool(self._books.file)
+
+    @property
     def state(self) -> str:
-        """``proven``, ``undecided`` where much of the proven cash flow is not categorized, or ``unproven``."""
-        if not self.proven:
+        """``proven``, ``undecided`` where much of the cash flow is not categorized, ``calculated`` or ``unproven``."""
+        if self.is_calculated and self.content.undecided is None and self.certificate.complete:
+            return "calculated"
+        if not self.proven and not (self.is_calculated and self.certificate.complete):
             return "unproven"
         return "proven" if self.content.undecided is None else "undecided"
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import msgspec
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _WITHOUT_END = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wbr"})
 _SPACE = " \t\n"
+_VERDICT = r"^(cash flow (not )?proven|calculated from [^\n]+ \(sha256 [0-9a-f]{64}\))$"
 _DEEPEST = 100
 """Elements around one another; those of a pack are 20 at most."""
 
@@ -206,7 +207,7 @@ class PageData(msgspec.Struct, forbid_unknown_fields=True):
     end_date: str
     time_zone: str
     created_at: str
-    verdict: Literal["cash flow proven", "cash flow not proven"]
+    verdict: Annotated[str, msgspec.Meta(pattern=_VERDICT)]
     ledgers: list[str]
     texts: list[str]
     dates: list[str]

@@ -133,7 +133,7 @@ class PackVerification(Result):
         company = printable(self.company) or "company not stated"
         yield ResultPart(
             [
-                f"Pack: {company}, {self.start_date} to {self.end_date}, reconciliation {self.verdict}",
+                f"Pack: {company}, {self.start_date} to {self.end_date}, {self.verdict}",
                 f"Fingerprint: {self.fingerprint}",
             ]
         )

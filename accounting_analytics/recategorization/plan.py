@@ -349,7 +349,9 @@ def plan_recategorization(proposals: pd.DataFrame, books: Books, *, instance_id:
         A new category is not in the ledgers, is ambiguous, reports cash flow or equals the current one, the id and the
         name in a row are of different ledgers, or two items contradict each other.
     """
-    changes, exact = changes_of_proposals(proposals, Categories(Ledgers.checked(to_books(books).ledgers), set()))
+    books = to_books(books)
+    books.require_service("a plan", "changes the books of a service")
+    changes, exact = changes_of_proposals(proposals, Categories(Ledgers.checked(books.ledgers), set()))
     return Plan(
         changes,
         scale=exact.scale,

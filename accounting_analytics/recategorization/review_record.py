@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.core.arguments import to_path, to_texts
 from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.load_metadata import refuse_file, stated_attrs
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.recategorization.changes import Change, OpenQueue, net_moves
@@ -56,7 +57,7 @@ class ReviewRecord:
         remarks: Iterable[str] = (),
     ) -> None:
         self._queue = OpenQueue(_in_order_of_groups(queue), ledgers)
-        self._rules_file = rules_file
+        self._rules_file, self._file = rules_file, stated_attrs(ledgers).get("file", "")
         self.rows, self.groups, self.chart = self._queue.rows, self._queue.groups, self._queue.chart
         self.scale = self._queue.exact.scale
         self.units = [to_minor_units(one.uncategorized_amount, self.scale) for one in self._queue.changes]
@@ -87,6 +88,8 @@ class ReviewRecord:
         instance_id : str, optional
             Service instance of the books (``client.instance_id``); the plan is then refused for any other instance.
         """
+        if self._file:
+            refuse_file(self._file, "a plan", "changes the books of a service")
         return plan_changes(self._queue, self._decided(), instance_id)
 
     def save(self, path: str | Path) -> None:

@@ -40,6 +40,7 @@ _NOT_ONE_MOMENT = {
 }
 """Why a load does not show that its lines are those of one moment, by what it checked."""
 _ONE_MOMENT = "the days did not change while they were read"
+_NO_LIST = {False: "the service has no list of them", True: "a file has those with entries"}
 _NO_METADATA = "the frame has no load metadata"
 _DAY = dt.timedelta(days=1)
 
@@ -254,7 +255,7 @@ def check_completeness(books: Books) -> Certificate:
         _check_report_lines(lines, reports),
         _check_report_balances(reports),
         _check_one_moment(extent),
-        _checked("the loaded ledgers are all ledgers of the books", 0, note="the service has no list of them"),
+        _checked("the loaded ledgers are all ledgers of the books", 0, note=_NO_LIST[extent.is_file]),
     ]
     signed = lines["signed_amount"]
     return Certificate(

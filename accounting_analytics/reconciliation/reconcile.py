@@ -212,6 +212,7 @@ def reconcile(books: Books) -> Reconciliation:
         Lines of a report's days were not loaded, or entries do not balance.
     """
     books = to_books(books)
+    books.require_service("a reconciliation", "compares with the reports of a service")
     books.require_loaded("a reconciliation")
     if books.version is not None:
         raise InputError(

@@ -18,6 +18,8 @@ def names(client: aa.LedgerClient) -> None:
     assert_type(aa.notes(lines), tuple[str, ...])
     assert_type(aa.schemas.LineEntries.checked(lines), pd.DataFrame)
     assert_type(aa.read_line_entries("lines.csv", scale=2, time_zone=ZoneInfo("UTC"), expected_rows=9), pd.DataFrame)
+    assert_type(aa.open_journal("a.journal", "2025", time_zone="UTC", cash="assets:bank*"), aa.Books)
+    assert_type(aa.open_table(Path("lines.csv"), time_zone=ZoneInfo("UTC"), cash=[], midnights="days"), aa.Books)
     assert_type(aa.__version__, str)
     aa.LedgerClient("http://a", token=aa.TokenFile("t"), instance_id="i", time_zone="UTC")
     aa.LedgerClient("http://a", token=aa.ClientCredentials("http://a", "i", "s"), instance_id="i")

@@ -72,7 +72,9 @@ class Extent(NamedTuple):
     rows : int or None
         How many lines were loaded; None where nothing states it.
     source : str
-        Service and instance; empty where nothing states them.
+        Service and instance, or the file with its digest; empty where nothing states them.
+    is_file : bool
+        Whether the source is a file, which no service serves.
     read_at : datetime or None
         Instant from which on the lines were read.
     consistency, moment : str
@@ -92,6 +94,7 @@ class Extent(NamedTuple):
     missing: Mapping[str, str] = {}
     rows: int | None = None
     source: str = ""
+    is_file: bool = False
     read_at: dt.datetime | None = None
     consistency: str = ""
     moment: str = ""
@@ -118,7 +121,8 @@ class Extent(NamedTuple):
             entries="cash" if filters else "all",
             missing={} if metadata["complete"] else dict(metadata["missing"]),
             rows=int(metadata["lines"]),
-            source=" ".join(filter(None, (metadata.get("base_url"), metadata.get("instance_id")))),
+            source=metadata.get("file") or " ".join(filter(None, map(metadata.get, ("base_url", "instance_id")))),
+            is_file="file" in metadata,
             read_at=dt.datetime.fromisoformat(read_at) if read_at else None,
             consistency=metadata.get("consistency", ""),
             moment=metadata.get("of_one_moment", ""),
@@ -134,7 +138,8 @@ class Extent(NamedTuple):
             ledger_id, why = next(iter(self.missing.items()))
             yield f"days of {count_of(len(self.missing), 'ledger')} could not be loaded (ledger {ledger_id}: {why})"
         if not self.days.covers(period):
-            yield f"the load covers {self.days}, which does not include all of {period}"
+            hint = "; opened with period=, a file has the days around its entries too" if self.is_file else ""
+            yield f"the load covers {self.days}, which does not include all of {period}{hint}"
         if absent := self.absent(needed):
             yield f"{count_of(len(absent), 'ledger was', 'ledgers were')} not loaded: {join_ids(absent)}"
 

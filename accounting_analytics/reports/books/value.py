@@ -22,6 +22,7 @@ from accounting_analytics.core.load_metadata import (
     Discovery,
     notes,
     read_load_metadata,
+    refuse_file,
     stated_attrs,
 )
 from accounting_analytics.core.messages import count_of, join_ids, quote
@@ -324,6 +325,7 @@ class Books(Result):
         ServiceError
             The service failed; these books are as they were.
         """
+        self.require_service("refresh", "reads a service again")
         self.require_loaded("refresh")
         if self._load_again is None:
             raise InputError("refresh: these books were made of frames; load_books(client) loads books again")
@@ -420,6 +422,11 @@ class Books(Result):
                 f"{what} takes the lines as they were loaded, and these are {quote(self.extent.label)} "
                 f"({', '.join(self.extent.changes)}); pass the books that with_lines was called on"
             )
+
+    def require_service(self, what: str, needs: str) -> None:
+        """Refuse books that were read from a file, where only those of a service will do."""
+        if self.source.states_days and self.extent.is_file:
+            refuse_file(self.extent.source, what, needs)
 
     def __copy__(self) -> Self:
         return self

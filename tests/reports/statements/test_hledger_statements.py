@@ -189,3 +189,38 @@ def test_cash_flow(case):
         balances = case.report("balance", *options, *cash)[""][""]
         assert balances == [one[key] for one in found]
         assert balances == row_units(statement, key)
+
+
+def test_an_opened_journal(case):
+    """Statements of the journal itself, opened without a service, have hledger's totals and leaves by month."""
+    months = case.months()
+    cash = {one.id for one in case.naive.ledgers.values() if one.is_cash}
+    books = aa.open_journal(
+        case.journal,
+        (months[0].first, months[-1].last),
+        time_zone=case.naive.zone,
+        cash=[f"*{case.paths[one]}" for one in cash],
+        commodity=case.commodity,
+    )
+    assert len(books.tree.cash) == len(cash)
+    income, balance = aa.income_statement(books, columns="month"), aa.balance_sheet(books, columns="month")
+    is_, bs = case.report("incomestatement"), case.report("balancesheetequity")
+    assert row_units(income, "net_income") == is_["net"][""]
+    assert row_units(balance, "total_assets") == bs["assets"][""]
+    assert row_units(balance, "total_liabilities") == bs["liabilities"][""]
+    names = {books.names.path(one): one for one in books.ledgers["id"]}
+    leaves = [one for one in names if not any(other.startswith(f"{one}:") for other in names)]
+    expected = {account: row for report in (is_, bs) for rows in report.values() for account, row in rows.items()}
+    compared = 0
+    for statement in (income, balance):
+        for leaf in leaves:
+            key = row_key(statement, names[leaf])
+            accounts = [one for one in expected if one and f":{leaf}".endswith(f":{one}")]
+            if key is not None and accounts:
+                assert row_units(statement, key) == expected[max(accounts, key=len)], leaf
+                compared += 1
+    assert compared > 5
+    patterns = [f"acct:{anchored(case.paths[one])}" for one in cash]
+    flows = aa.cash_flow_statement(books, columns="month")
+    for key, options in (("ending_cash_balance", ["--historical"]), ("net_cash_flow", [])):
+        assert row_units(flows, key) == case.report("balance", *options, *patterns)[""][""]
