@@ -95,6 +95,10 @@ FIRST_DIGIT: Mapping[LedgerType, str] = {
 """First digit of the sort codes of a type."""
 
 
+_OPENING = re.compile(f"equity{PATH_SEPARATOR}opening")
+"""Accounts that hledger and others post opening balances against, by convention."""
+
+
 class Account(NamedTuple):
     """An account with everything that a ledger is; the fields are those of the interface."""
 
@@ -173,7 +177,7 @@ def map_accounts(
         if problem := _path_problem(account):
             errors.add(accounts[account], f"account {account!r} {problem}")
     errors.raise_if_any()
-    cash_accounts = _match_cash(cash, accounts, errors)
+    cash_accounts = _match(cash, accounts, errors, "cash")
     for account in cash_accounts:
         found = known[account]
         if found is None and _type_of(account) not in _CASH_ACCOUNT:
@@ -325,7 +329,23 @@ def _type_of(path: str) -> LedgerType:
     return TYPE_OF_ROOT[_root(path)]
 
 
-def _match_cash(patterns: Sequence[str], accounts: Mapping[str, str], errors: FileErrors) -> list[str]:
+def opening_accounts(books: FileBooks, patterns: Sequence[str] | None, accounts: Mapping[str, Account]) -> list[str]:
+    """Accounts whose entries are opening balances: those that match a pattern; without any those of convention.
+
+    These are ``equity:opening*``, and the accounts of equity that a ``pad`` of beancount takes balances from.
+    """
+    if patterns is None:
+        found = [name for name in books.accounts if _OPENING.match(name.lower())]
+        return sorted({*found, *(name for name in books.padded if accounts[name].type == LedgerType.EQUITY)})
+    matched = _match(patterns, books.accounts, books.errors, "opening")
+    for name in matched:
+        if accounts[name].report_cash_flow:
+            books.errors.add("", f"an opening pattern matches {name!r}, which reports cash flow")
+    books.errors.raise_if_any()
+    return matched
+
+
+def _match(patterns: Sequence[str], accounts: Mapping[str, str], errors: FileErrors, what: str) -> list[str]:
     """Accounts that match any pattern; a pattern without a match is an error."""
     matched: set[str] = set()
     for pattern in patterns:
@@ -333,6 +353,6 @@ def _match_cash(patterns: Sequence[str], accounts: Mapping[str, str], errors: Fi
         found = [account for account in accounts if expression.match(account.lower())]
         if not found:
             known = join_ids(accounts, limit=_MAX_ACCOUNTS)
-            errors.add("", f"cash pattern {pattern!r} matches no account; the accounts are {known}")
+            errors.add("", f"{what} pattern {pattern!r} matches no account; the accounts are {known}")
         matched.update(found)
     return [account for account in accounts if account in matched]

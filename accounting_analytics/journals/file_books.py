@@ -91,6 +91,7 @@ class FileBooks:
 
     Lines name their ledgers as the file does. Entries and their first lines are found by the id in the file; each
     account has the line that names it first, and each account with lines that state a transaction has those lines.
+    Those that are `padded` have a line of a ``pad`` of beancount.
     """
 
     def __init__(self, path: Path, options: ReadOptions = ReadOptions()) -> None:  # noqa: B008 (immutable)
@@ -101,6 +102,7 @@ class FileBooks:
         self.locations: dict[str, str] = {}
         self.accounts: dict[str, str] = {}
         self.transactions: defaultdict[str, list[str]] = defaultdict(list)
+        self.padded: set[str] = set()
         self.notes: list[str] = []
         self._last_id = ""
         self._parts: dict[str, list[tuple[int, str]]] = {}

@@ -52,6 +52,8 @@ _QUERY = (
     "str(number(weight)) AS value, currency(weight) AS value_currency, posting_flag"
 )
 """Numbers as text have all their digits; as numbers they would be rounded for display."""
+_PAD = "P"
+"""Flag of the entries that beancount makes of a directive ``pad``."""
 _BEANCOUNT_PROBLEM = re.compile(r"(.+?):(\d+):\s+(.*)")
 ROUNDING = "equity:rounding"
 """Account of what remains when converted amounts are rounded."""
@@ -201,9 +203,12 @@ def read_beancount(path: Path, books: FileBooks) -> None:
         description = " | ".join(" ".join(row[name].split()) for name in ("payee", "narration") if row[name])
         new = JournalEntry(location, row["date"], description, [])
         entries.setdefault(row["id"], new).postings.append(_beancount_posting(row, location))
+        if row["flag"] == _PAD:
+            books.padded.add(_path(row["account"], books.options.roots, {}))
     if not entries:
         errors.fail("it has no transactions")
     _add_journal(books, list(entries.values()), {})
+    books.padded &= books.accounts.keys()
 
 
 def _beancount_posting(row: dict[str, str], location: str) -> PricedPosting:

@@ -131,8 +131,11 @@ def _joined(ids: Iterable[str]) -> str:
     return LIST_SEPARATOR.join(dict.fromkeys(ids))
 
 
-def ledgers_of_file(books: FileBooks, mapping: AccountMapping, file: str) -> pd.DataFrame:
-    """Return the chart of accounts of a file: the accounts that have lines, and their parents."""
+def ledgers_of_file(books: FileBooks, mapping: AccountMapping, openings: Iterable[str], file: str) -> pd.DataFrame:
+    """Return the chart of accounts of a file: the accounts that have lines, and their parents.
+
+    It states which of them are those of opening balances.
+    """
     parents = {account.id: account for account in mapping.needed(books.accounts)}
     with_lines = {account.id for account in mapping.accounts.values()}
     found = parents | {account.id: account for account in mapping.accounts.values()}
@@ -150,5 +153,6 @@ def ledgers_of_file(books: FileBooks, mapping: AccountMapping, file: str) -> pd.
     frame = Ledgers.require_valid(pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes))
     roles = {REQUIRED_ACCOUNTS[role].id: str(role) for role in RequiredLedger}
     frame.attrs["required"] = {roles[account.id]: account.id for account in ordered if account.id in roles}
+    frame.attrs["openings"] = [mapping.accounts[name].id for name in openings]
     frame.attrs["file"] = file
     return frame

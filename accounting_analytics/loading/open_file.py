@@ -17,6 +17,7 @@ from accounting_analytics.journals.accounts import (
     REQUIRED_ACCOUNTS,
     check_transactions,
     map_accounts,
+    opening_accounts,
     refuse_without_cash,
 )
 from accounting_analytics.journals.file_books import FileErrors, ReadOptions
@@ -45,6 +46,7 @@ def open_journal(
     *,
     time_zone: ZoneLike,
     cash: str | Iterable[str] | None = None,
+    openings: str | Iterable[str] | None = None,
     commodity: str | None = None,
     virtual: bool = False,
     use_entry_dates: bool = False,
@@ -73,6 +75,10 @@ def open_journal(
         Accounts that report cash flow, as glob patterns that match the whole path in any case, such as
         ``assets:bank*``; ``*`` matches any characters, also ``:``. Assets become bank accounts, liabilities credit
         cards. Without any the file is refused with those that are likely; ``cash=[]`` says that there is none.
+    openings : str or iterable of str, optional
+        Accounts whose entries are opening balances, as patterns like those of `cash`; by default ``equity:opening*``,
+        and the accounts of equity that a ``pad`` of beancount takes balances from. Outlooks, and charts that are given
+        the ledgers, do not count such entries as inflow.
     commodity : str, optional
         Only the lines in this commodity, at their prices, where the journal has several.
     virtual : bool
@@ -119,6 +125,7 @@ def open_journal(
         file,
         period,
         cash,
+        openings,
         time_zone=time_zone,
         scale=scale,
         options=options | {"use_entry_dates": use_entry_dates, "roots": tuple(roots.items())},
@@ -134,6 +141,7 @@ def open_table(
     *,
     time_zone: ZoneLike,
     cash: str | Iterable[str] | None = None,
+    openings: str | Iterable[str] | None = None,
     midnights: Literal["days", "instants"] | None = None,
     scale: int | None = None,
     company: str | None = None,
@@ -158,6 +166,9 @@ def open_table(
     cash : str or iterable of str
         Accounts that report cash flow, as glob patterns that match the whole path in any case. Without any the file is
         refused with those that are likely; ``cash=[]`` says that there is none.
+    openings : str or iterable of str, optional
+        Accounts whose entries are opening balances, as patterns like those of `cash`; by default ``equity:opening*``.
+        Outlooks, and charts that are given the ledgers, do not count such entries as inflow.
     midnights : {"days", "instants"}, optional
         What instants with an offset are where all are midnights of UTC: those days, or the instants themselves.
     scale : int, optional
@@ -195,6 +206,7 @@ def open_table(
         file,
         period,
         cash,
+        openings,
         time_zone=time_zone,
         scale=scale,
         options={"midnights": midnights},
@@ -208,6 +220,7 @@ def _open(
     file: Path,
     period: PeriodLike,
     cash: str | Iterable[str] | None,
+    openings: str | Iterable[str] | None,
     *,
     time_zone: ZoneLike,
     scale: int | None,
@@ -232,7 +245,10 @@ def _open(
     if cash is None:
         refuse_without_cash(read)
     check_transactions(read, mapping.accounts)
-    ledgers, lines = ledgers_of_file(read, mapping, source), lines_of_file(read, mapping.accounts)
+    patterns = None if openings is None else to_texts(openings)
+    of_opening = opening_accounts(read, patterns, mapping.accounts)
+    ledgers = ledgers_of_file(read, mapping, of_opening, source)
+    lines = lines_of_file(read, mapping.accounts)
     first, days = _days(read, asked)
     covered = days_to_text([DayRange.of_period(days)])
     lines.attrs["notes"] = (*_notes(read), *lines.attrs["notes"], *day_zone.notes)

@@ -313,3 +313,45 @@ def test_included_files_are_named(tmp_path):
     file.write_text("include more.journal\n2025-01-02 A\n    assets:bank  $2.00\n    income:sales\n")
     note = "Entries of included files, which the sha256 does not cover: more.journal."
     assert opened(file, "assets:bank").notes == (note,)
+
+
+OPENED = (
+    "2025-01-01 * Start\n    assets:bank  $10,000.00\n    {}\n\n"
+    "2025-01-09 * Sale\n    assets:bank  $2,500.00\n    income:sales\n"
+)
+
+
+def inflow_of_january(books):
+    """Cash in of January, as the chart draws it."""
+    report = aa.recompute_cash_flow(books, "2025-01")
+    return aa.charts.inflow_outflow(report, by="month", ledgers=books.ledgers).frame["Inflow"].sum()
+
+
+@pytest.mark.hledger
+def test_opening_balances_are_no_inflow(tmp_path):
+    """Entries against `equity:opening*`, or the accounts that are given, are left out of cash in."""
+    file = tmp_path / "books.journal"
+    file.write_text(OPENED.format("equity:opening balances"), encoding="utf-8")
+    assert inflow_of_january(opened(file, "assets:bank")) == 2500
+    assert inflow_of_january(opened(file, "assets:bank", openings=[])) == 12_500
+    file.write_text(OPENED.format("equity:start"), encoding="utf-8")
+    assert inflow_of_january(opened(file, "assets:bank")) == 12_500
+    assert inflow_of_january(opened(file, "assets:bank", openings="equity:start")) == 2500
+    with pytest.raises(ImportRefusedError, match="opening pattern 'equity:none' matches no account"):
+        opened(file, "assets:bank", openings="equity:none")
+    with pytest.raises(ImportRefusedError, match="an opening pattern matches 'assets:bank', which reports cash flow"):
+        opened(file, "assets:bank", openings="assets:*")
+
+
+def test_what_a_pad_takes_is_an_opening_balance(tmp_path):
+    """The account of equity that beancount pads from is that of opening balances, whatever its name."""
+    file = tmp_path / "books.beancount"
+    file.write_text(
+        "".join(f"2025-01-01 open {one} USD\n" for one in ("Assets:Bank", "Equity:Start", "Income:Sales"))
+        + "2025-01-01 pad Assets:Bank Equity:Start\n2025-01-02 balance Assets:Bank 10000.00 USD\n"
+        + '2025-01-09 * "Sale"\n  Assets:Bank  2500.00 USD\n  Income:Sales\n',
+        encoding="utf-8",
+    )
+    books = opened(file, "Assets:Bank")
+    assert inflow_of_january(books) == 2500
+    assert inflow_of_january(opened(file, "Assets:Bank", openings=[])) == 12_500

@@ -8,6 +8,7 @@ from accounting_analytics.core.chart_of_accounts import LedgerType, RequiredLedg
 from accounting_analytics.core.column_conversion import total
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.ledger_names import LedgerNames
+from accounting_analytics.core.load_metadata import stated_attrs
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
 
@@ -133,11 +134,12 @@ def uncategorized_ledgers(
 
 
 def required_ledgers(ledgers: pd.DataFrame, roles: set[RequiredLedger]) -> set[str]:
-    """Ids of the required ledgers of these roles."""
+    """Ids of the required ledgers of these roles, and of those that a file has for opening balances."""
+    own = stated_attrs(ledgers).get("openings", ()) if RequiredLedger.OPENING_BALANCE in roles else ()
     required = ledgers[ledgers["is_required"].fillna(value=False)]
     columns = (required[name] for name in ("id", "sub_type", "debit_credit"))
     return {
         ledger_id
         for ledger_id, sub_type, side in zip(*columns, strict=True)
         if required_ledger(is_required=True, sub_type=sub_type, debit_credit=side) in roles
-    }
+    } | set(own)
