@@ -1,5 +1,6 @@
 """Pages printed by a browser: paper, heads and page numbers; nothing cut, nothing loaded, and every failure named."""
 
+import dataclasses
 import re
 import subprocess
 import time
@@ -31,7 +32,15 @@ PIXEL = (
     '<img alt="" src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk'
     '+M/wHwAEBgIApD5fRAAAAABJRU5ErkJggg==">'
 )
-A4 = (595, 842)
+A4, LETTER = (595, 842), (612, 792)
+NOTES = {
+    0: None,
+    1: "Cash is fine.",
+    4: "Sales rose by a tenth.\n\nThe rent of June was paid early.\n\nA machine was bought.\n\nNo tax is due.",
+    10: "## May\n"
+    + "\n".join(f"- Branch {number} earned more than in April, and paid all it owed." for number in range(9)),
+}
+"""Notes of an owner by their number of lines."""
 
 
 def page(content):
@@ -46,11 +55,9 @@ def read(tmp_path):
     def read(pdf, heading="Harbor Lane, May 2026"):
         path = tmp_path / "page.pdf"
         path.write_bytes(pdf)
-        command = ["pdftotext", "-raw", path, "-"]  # cell by cell, also where their texts have several lines
-        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 (our own file)
         described = subprocess.run(["pdfinfo", "-l", "-1", path], capture_output=True, text=True, check=True).stdout  # noqa: S603, S607
         sizes = re.findall(r"^Page.*size:\s+(\S+) x (\S+) pts", described, re.MULTILINE)
-        pages = [without_space(one) for one in text.removesuffix("\f").split("\f")]
+        pages = [without_space(one) for one in printed_texts(path)]
         assert len(pages) == len(sizes)
         margins = [without_space(f"{number}/{len(pages)}{heading}") for number in range(1, len(pages) + 1)]
         assert [one[: len(margin)] for one, margin in zip(pages, margins, strict=True)] == margins
@@ -59,6 +66,13 @@ def read(tmp_path):
         return texts, [(round(float(width)), round(float(height))) for width, height in sizes]
 
     return read
+
+
+def printed_texts(path):
+    """Return the text of each page of a PDF, cell by cell, also where their texts have several lines."""
+    command = ["pdftotext", "-raw", path, "-"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 (our own file)
+    return text.removesuffix("\f").split("\f")
 
 
 def without_space(text):
@@ -86,6 +100,67 @@ def test_a_pack(demo_pack, read):
     assert [one for one in (*texts_of("tr", body), *labels, *paragraphs) if one not in "".join(pages)] == []
     assert min(map(len, pages)) > 100
     assert set(sizes) == {A4, A4[::-1]}  # the income statement is wide
+
+
+def print_on(paper, html):
+    """Print a page on a paper that its style may not name."""
+    return print_pdf(html if paper == A4 else html.replace("size: A4", "size: letter"), find_browser())
+
+
+def require_kept_together(pages, html):
+    """Fail if a page begins with a total or ends with what is above rows: a heading, a head or the name of a group."""
+    rows = [
+        (classes, without_space(unescape(re.sub(r"<[^>]*>", "", cells))))
+        for classes, cells in re.findall(r'<tr(?: class="([\w ]*)")?>(.*?)</tr>', html, re.DOTALL)
+    ]
+    heads = {text for head in re.findall(r"<thead>.*?</thead>", html, re.DOTALL) for text in texts_of("tr", head)}
+    totals = tuple(text for kind, text in rows if kind in {"subtotal", "total", "balance", "percent"})
+    above = (*(heads - {""}), *(text for kind, text in rows if kind in {"heading", "parent"}))
+    above += tuple(text for name in ("h2", "h3", "summary") for text in texts_of(name, html))
+    captions = tuple(texts_of("figcaption", html))
+    assert min(len(totals), len(above)) > 5
+    for page in pages:
+        head = max((one for one in heads if page.startswith(one)), key=len, default="")
+        assert not page.removeprefix(head).startswith(totals), page[:200]
+        assert not page.endswith(above) or page.endswith(captions), page[-200:]
+
+
+@pytest.mark.browser
+@pytest.mark.pdftotext
+@pytest.mark.parametrize("paper", [A4, LETTER], ids=["A4", "letter"])
+@pytest.mark.parametrize("lines", NOTES)
+def test_what_belongs_together_is_on_one_page(demo_pack, read, paper, lines):
+    """Below notes of any length the cash chart is with the key figures; totals are with rows that they sum."""
+    pack = dataclasses.replace(demo_pack, note=NOTES[lines], section_names=("summary", "income_statement"))
+    pages, sizes = read(print_on(paper, pack.html), pack.title)
+    assert set(sizes) == {paper, paper[::-1]}
+    require_kept_together(pages, pack.html)
+    (figures,) = (one for one in pages if "Cashattheendofeachday,May2026" in one)
+    assert {"Keyfigures", "Notcategorized(inlessout)"} <= set(
+        re.findall(r"Keyfigures|Notcategorized\(inlessout\)", figures)
+    )
+    (result,) = (one for one in pages if "Netincome7" in one and "Totalotherexpenses" in one)
+    assert "OtherexpensesOtherExpenses" in result  # the head of the group, and its first row
+    if not lines or (paper == A4 and lines <= 4):
+        assert figures == pages[0]
+
+
+@pytest.mark.browser
+@pytest.mark.pdftotext
+def test_a_pack_on_letter_paper(demo_pack, read, tmp_path):
+    """Each section of a pack keeps its totals, heads and charts together; days and amounts are on one line."""
+    pages, sizes = read(print_on(LETTER, demo_pack.html), demo_pack.title)
+    assert set(sizes) == {LETTER, LETTER[::-1]}
+    require_kept_together(pages, demo_pack.html)
+    for caption in texts_of("figcaption", demo_pack.html):
+        (page,) = (one for one in pages if caption in one)
+        assert page.partition(caption)[0].rstrip("0123456789"), caption
+    text = "\f".join(printed_texts(tmp_path / "page.pdf"))
+    months = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
+    recurring = text.partition("\nRecurring payments\n")[2].partition("\nNext 13 weeks\n")[0]
+    assert len(re.findall(rf"\b\d+ (?:{months}) \d{{4}}\b", recurring)) > 40
+    assert re.findall(rf"\b\d+\n(?:{months}) \d{{4}}|\b\d* ?(?:{months})\n\d{{4}}", recurring) == []
+    assert re.findall(r"[\d.,]+\n\)", text) == []
 
 
 @pytest.mark.browser
