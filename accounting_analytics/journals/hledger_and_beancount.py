@@ -446,7 +446,7 @@ def _note_rounding(changes: Mapping[str, Decimal], remainders: Sequence[int], bo
         named = ", ".join(f"{account} by {format_amount(change.normalize())}" for change, account in changed[:3])
         books.notes.append(
             f"amounts at prices were rounded to {scale} digits, which changes {len(changed)} accounts, most {named}; "
-            "--scale gives a new database more digits, scale= what is opened"
+            "a new database imported with --scale, or a file opened with scale=, has more digits"
         )
     if remainders:
         shown = [

@@ -123,7 +123,12 @@ def load_books(
         of_local: dict[str, Any] = {"opening": opening, "chart": chart, "parents": parents}
         of_local |= {"allow_partial": allow_partial or None, "ledgers": ledgers, "time_zone": time_zone}
         return source.read_books(period, since, engine, **of_local).loaded_by(load_again)
-    require_type(source, LedgerClient, "source", "connect() returns one, and LocalBooks.open(folder) local books")
+    require_type(
+        source,
+        LedgerClient,
+        "source",
+        "connect() returns one, LocalBooks.open(folder) local books; open_journal reads a file",
+    )
     if engine != "pandas":
         raise InputError(f"engine={engine!r} reads local books: sync them, and load LocalBooks.open(folder)")
     asked = _Asked.of(source, period, reports, time_zone)

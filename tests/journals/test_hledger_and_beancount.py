@@ -109,7 +109,7 @@ def test_prices_and_rounding(read):
     rounded, remainder = books.notes
     assert rounded == (
         "amounts at prices were rounded to 2 digits, which changes 1 accounts, most assets:fund by 0.009; "
-        "--scale gives a new database more digits, scale= what is opened"
+        "a new database imported with --scale, or a file opened with scale=, has more digits"
     )
     assert remainder == (
         "what remained of 1 entries after rounding is on equity:rounding: 0.01 in all, at most 0.01 in one"
