@@ -248,13 +248,14 @@ def _verdict(books: ComparedBooks) -> tuple[bool, tuple[str, ...]]:
     labels = ", ".join(one.label for one in books.compared.values())
     found = [one.comparison for one in books.compared.values() if one.comparison]
     count = len(books.books.ledgers)
-    agree = "agree with our calculation to the last digit"
+    agree = f"{'report' if len(books.compared) == 1 else 'reports'} of {labels}"
+    agree += f" {'agrees' if len(books.compared) == 1 else 'agree'} with our calculation to the last digit"
     if not all(one.compared_everything for one in found):
         agree += " in all figures that could be compared; the appendix says which could not"
     return True, (
         f"The {books.certificate.lines:,} line entries of {count:,} ledgers are all there.",
         known_ledgers_claim(books.books.ledgers, count),
-        f"The service's cash flow reports of {labels} {agree}.",
+        f"The service's cash flow {agree}.",
         _NOT_REPORTED,
     )
 

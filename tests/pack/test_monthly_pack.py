@@ -287,6 +287,14 @@ def test_ages_of_ledgers_without_a_type(load_month):
         aa.monthly_pack(journal, aged_ledgers=["Suplier Payables"])
 
 
+def test_one_report_agrees(load_month):
+    """The sentence of a single report is in the singular."""
+    books = load_month("2026-05")
+    (report,) = [one for one in books.reports if one.period.month == "2026-05" and one.period.days == 31]
+    reasons = aa.monthly_pack(books.with_reports([report])).reasons
+    assert "The service's cash flow report of May 2026 agrees with our calculation to the last digit." in reasons
+
+
 @pytest.mark.long
 def test_a_report_that_does_not_agree(load_month):
     """The pack is made, is not proven, and says which report differs; a load that is not complete is refused."""
@@ -333,7 +341,7 @@ def test_what_is_refused(load_month, demo_company):
     books = load_month("2026-05")
     with pytest.raises(EmptyPeriodError, match="there are no line entries from 2027-01-01 to 2027-01-31"):
         aa.monthly_pack(aa.load_books(demo_company.client, "2027-01", reports=[], progress=False))
-    with pytest.raises(IncompleteLoadError, match=r"the pack of 2026-06-01 to .* the load covers 2025-01-01"):
+    with pytest.raises(IncompleteLoadError, match=r"the pack of 2026-06-01 to .* the load covers Jan 2025"):
         aa.monthly_pack(books, "2026-06")
     with pytest.raises(PeriodError, match="is not of the zone America/New_York"):
         aa.monthly_pack(books, aa.Period("2026-05-01", "2026-05-31", "UTC"))
