@@ -14,8 +14,7 @@ from accounting_analytics.charts.labels import BALANCE_COLOUR, amount_label, com
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.periods import month_name
-from accounting_analytics.reports.statements.columns import days_label
+from accounting_analytics.core.periods import days_label, month_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -30,6 +30,7 @@ from accounting_analytics.cli.output import (
 )
 from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError
 from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.periods import period_label
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -188,7 +189,7 @@ def close(*, folder: BooksFolder, days: GivenDays = GivenDays(), as_json: Json =
         months = [{"month": month, **proof._asdict()} for month, proof in proofs.items()]
         print_json({"version": closed.version, **asdict(period), "months": months})
         return
-    print(f"closed {period} in version {closed.version}")
+    print(f"closed {period_label(period)} in version {closed.version}")
     for month, proof in proofs.items():
         print_message(f"{month}: {proof.verdict}")
 

@@ -59,7 +59,7 @@ from accounting_analytics.core.errors import (
     with_context,
 )
 from accounting_analytics.core.messages import count_of, printable, shorten
-from accounting_analytics.core.periods import parse_date
+from accounting_analytics.core.periods import day_label, parse_date, period_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -337,18 +337,17 @@ def _print_register(
 
     names = books.ledgers.set_index("id")["name"]
     moved = format_amount(exact_sum(exact_floats(entries)["amount"]))
-    print(
-        printable(
-            f"{names[ledger_id]}, {days}: {count_of(len(entries), 'entry', 'entries')}, debits less credits {moved}"
-        )
-    )
+    count = count_of(len(entries), "entry", "entries")
+    print(printable(f"{names[ledger_id]}, {period_label(days)}: {count}, debits less credits {moved}"))
     width = console().width // 4
     shown = entries.assign(
         local_date=entries["local_date"].dt.date,
         opposing_ledgers=entries["opposing_ledgers"].map(lambda names: shorten(names, limit=width)),
     )
     of_account = {} if (entries["ledger_name"] == names[ledger_id]).all() else {"ledger_name": "account"}
-    print_table(shown, {**of_account, **_REGISTER, "running_total": f"since {since}" if since else "balance"})
+    print_table(
+        shown, {**of_account, **_REGISTER, "running_total": f"since {day_label(since)}" if since else "balance"}
+    )
 
 
 @command(READ)
@@ -482,7 +481,7 @@ def reconcile(
 def _require_tied(months: aa.Reconciliation, days: aa.Period, *, strict: bool) -> None:
     """Fail where a month does not tie or no cash moved; say what was not compared, which fails too if strict."""
     if not months.ties:
-        untied = ", ".join(str(month.period) for month in months.untied)
+        untied = ", ".join(period_label(month.period) for month in months.untied)
         count = f"{len(months.untied)} of {count_of(len(months.compared), 'month')}"
         raise BooksDoNotTieError(f"the books do not tie in {count}: {untied}")
     if not months.moved_cash:

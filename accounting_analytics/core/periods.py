@@ -8,6 +8,7 @@ Comparing instants with that set is the same as comparing local dates, on any en
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 import difflib
 import re
@@ -593,6 +594,23 @@ def _similar_period_name(name: object) -> str | None:
 def day_label(day: dt.date) -> str:
     """Text of a day: ``1 Jan 2025``."""
     return f"{day.day} {month_label(day)}"
+
+
+def days_label(period: Period) -> str:
+    """First and last day of a period, or its first and last month where these are whole."""
+    first, last = period.start_date, period.end_date
+    if first.day == 1 and last.day == calendar.monthrange(last.year, last.month)[1]:
+        months = dict.fromkeys((month_label(first), month_label(last)))
+        return " to ".join(months)
+    if first == last:
+        return day_label(first)
+    start = f"{first.day}" if (first.year, first.month) == (last.year, last.month) else day_label(first)
+    return f"{start} to {day_label(last)}"
+
+
+def period_label(period: Period) -> str:
+    """Text of a period for sentences: ``Jan 2025 to Jun 2026 (America/New_York)``; its str is that of messages."""
+    return f"{days_label(period)} ({period.time_zone})"
 
 
 def month_label(day: dt.date) -> str:

@@ -20,6 +20,7 @@ from accounting_analytics.client import LedgerClient
 from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.core.messages import fit_terminal
+from accounting_analytics.core.periods import Period, period_label
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
@@ -110,7 +111,7 @@ class DemoCompany:
         self.close()
 
     def __repr__(self) -> str:
-        days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
+        days = period_label(Period(self.start_date, self.end_date, self.time_zone))
         return fit_terminal(f"<DemoCompany {COMPANY!r} at {self.base_url}, {days}>")
 
 

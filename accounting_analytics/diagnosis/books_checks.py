@@ -17,7 +17,7 @@ from accounting_analytics.core.column_conversion import split_lists
 from accounting_analytics.core.errors import InvalidRequestError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, sum_by_key
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, days_label
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.diagnosis import findings
 from accounting_analytics.diagnosis.findings import Finding, NotCheckedError, passed
@@ -192,7 +192,7 @@ def check_days_sum(books: CheckedBooks) -> Finding:
 
 
 def _check_sum(books: CheckedBooks, reports: list[CashFlowReport], whole: CashFlowReport) -> Finding:
-    days, mismatch = _days(whole.period), _find_mismatch(_net_flows(*reports), _net_flows(whole))
+    days, mismatch = days_label(whole.period), _find_mismatch(_net_flows(*reports), _net_flows(whole))
     if mismatch:
         ledger_id, of_parts, of_whole = mismatch
         return failed(
@@ -229,7 +229,7 @@ def check_reconciliation(books: CheckedBooks) -> Finding:
     result = compare_reports(report, recomputed, lines, books.ledgers())
     if not result.ties:
         return failed("; first: ".join([f"report of {month}: {result.verdict}", *result.explanations[:1]]))
-    return passed(f"the report of {_days(month)} is that of its {len(lines):,} line entries: {result.verdict}")
+    return passed(f"the report of {days_label(month)} is that of its {len(lines):,} line entries: {result.verdict}")
 
 
 def _find_mismatch(first: Sums, second: Sums) -> tuple[str, str, str] | None:
@@ -245,10 +245,6 @@ def _net_flows(*reports: CashFlowReport) -> Sums:
     """Net cash flow by ledger, summed over some reports."""
     ledgers = pd.concat([report.exact().ledgers for report in reports])
     return sum_by_key(zip(ledgers["ledger_id"], ledgers["net_cash_flow"], strict=True))
-
-
-def _days(period: Period) -> str:
-    return f"{period.start_date} to {period.end_date}"
 
 
 BOOKS_CHECKS: dict[str, Callable[[CheckedBooks], Finding]] = {

@@ -13,6 +13,7 @@ import pandas as pd
 
 from accounting_analytics.core.errors import AccountingAnalyticsError, BooksError, ConfigurationError, ServiceError
 from accounting_analytics.core.messages import count_of, fit_terminal, printable
+from accounting_analytics.core.periods import period_label
 from accounting_analytics.core.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -168,7 +169,7 @@ class Diagnosis(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show the subject, its days and one row for each check, in HTML."""
-        yield ResultPart([self.subject, *([] if self.period is None else [f"Books of {self.period}"])])
+        yield ResultPart([self.subject, *([] if self.period is None else [f"Books of {period_label(self.period)}"])])
         yield ResultPart(table=self.frame, max_rows=None)
 
     def _content(self) -> dict[str, Any]:
@@ -183,7 +184,7 @@ class Diagnosis(Result):
     def _lines(self, width: int) -> Iterator[str]:
         yield from textwrap.wrap(printable(self.subject), width)
         if self.period is not None:
-            yield f"Books of {self.period}"
+            yield f"Books of {period_label(self.period)}"
         verdicts = max(map(len, Verdict))
         checks = max((len(finding.check) for finding in self.findings), default=0)
         indent = " " * (verdicts + checks + 4)

@@ -17,6 +17,7 @@ from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.duckdb_settings import WITHOUT_EXTENSIONS
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, shorten
+from accounting_analytics.core.periods import Period, period_label
 from accounting_analytics.core.results import Result, ResultPart
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Manifest(Result):
         prefix = "PARTIAL: " if self.partial else ""
         names = {file.name for file in self.files}
         location = self.folder / names.pop() if len(names) == 1 else self.folder
-        days = f"{self.start_date} to {self.end_date} ({self.time_zone})"
+        days = period_label(Period(self.start_date, self.end_date, self.time_zone))
         content = f"{sum(self.tables.values()):,} rows in {len(self.tables)} tables, {days}"
         return f"{prefix}Export in {location}: {content}. {self.verdict} {self.known_ledgers}"
 

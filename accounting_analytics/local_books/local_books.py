@@ -17,7 +17,7 @@ from accounting_analytics.client.settings import load_settings
 from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
-from accounting_analytics.core.periods import parse_date
+from accounting_analytics.core.periods import Period, day_label, days_label, parse_date, period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.local_books.drift import changes_of_closed_periods, compare_versions
 from accounting_analytics.local_books.reading import VersionReader
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from accounting_analytics.core.periods import DateLike, Period, ZoneLike
+    from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.local_books.drift import Drift
     from accounting_analytics.local_books.versions import Version, When
 
@@ -259,8 +259,8 @@ class LocalBooks(VersionReader, Result):
     def alarms(self) -> tuple[str, ...]:
         """Return a sentence for each closed period whose lines have changed since."""
         return tuple(
-            f"{one.start_date} to {one.end_date} changed since it was closed on {one.closed_at:%Y-%m-%d}. "
-            f"{drift.summary()}"
+            f"{days_label(Period(one.start_date, one.end_date))} changed since it was closed on "
+            f"{day_label(one.closed_at)}. {drift.summary()}"
             for one, drift in changes_of_closed_periods(self._storage, self._version)
             if len(drift.frame)
         )
@@ -318,7 +318,7 @@ class LocalBooks(VersionReader, Result):
             return f"Local books in {self.folder}: none yet, sync first."
         version = self._version
         return (
-            f"Local books in {self.folder}: {version.lines:,} lines of {self.period}, {version.label}; "
+            f"Local books in {self.folder}: {version.lines:,} lines of {period_label(self.period)}, {version.label}; "
             f"{version.summary()}."
         )
 

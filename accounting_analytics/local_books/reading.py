@@ -16,7 +16,7 @@ from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.fiscal_years import to_period
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import join_ids
-from accounting_analytics.core.periods import Period, choose_zone, parse_date
+from accounting_analytics.core.periods import Period, choose_zone, day_label, parse_date
 from accounting_analytics.exports.books_to_export import ExportedBooks
 from accounting_analytics.loading.arrow_lines import lines_within, to_line_frame
 from accounting_analytics.local_books.entries_without_cash import touch_cash
@@ -116,9 +116,9 @@ class VersionReader:
         if self._current is None:
             return ()
         version = self._current
-        oldest = min(one.read_at for one in version.months.values())
+        oldest = day_label(min(one.read_at for one in version.months.values()))
         as_of = f"Local books, version {version.number}, as of {version.synced_at:%Y-%m-%d %H:%M} UTC"
-        rest = f"What no report shows, such as texts and entries without cash, was read on {oldest:%Y-%m-%d} or later."
+        rest = f"What no report shows, such as texts and entries without cash, was read on {oldest} or later."
         return (f"{as_of}: {version.summary()}.", rest)
 
     def line_entries(

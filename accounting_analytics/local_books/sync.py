@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.load_metadata import Discovery
-from accounting_analytics.core.periods import Period, choose_zone, zone
+from accounting_analytics.core.periods import Period, choose_zone, day_label, zone
 from accounting_analytics.core.progress import progress_bar
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, refresh_ledgers
@@ -216,9 +216,11 @@ class BooksSync:
         reached_back, self._reaches_back = self._reaches_back, self._begins_with_the_first_line()
         first, earliest = self._period.start_date, self._discovery.first_day
         if reached_back and not self._reaches_back and earliest is not None:
+            day = day_label(first)
             note = (
-                f"There are lines before {first} now, the first on {earliest}: balances of the books begin with those "
-                f"that the service reports for {first}. Sync with start_date={earliest.replace(day=1)} to read them."
+                f"There are lines before {day} now, the first on {day_label(earliest)}: balances of the books begin "
+                f"with those that the service reports for {day}. Sync with start_date={earliest.replace(day=1)} to "
+                "read them."
             )
             self.notes += (note,)
 
@@ -323,7 +325,7 @@ class BooksSync:
             compared = compare()
         problem = compared.problem
         if compared.difference and is_first and self._reaches_back:
-            problem += f"; where lines before {month.start_date} are new, sync with an earlier start_date"
+            problem += f"; where lines before {day_label(month.start_date)} are new, sync with an earlier start_date"
         self._months[name] = MonthRecord(self._read_at[name], not compared.incompleteness, problem)
         self._compared[name] = self._copy.files[name]
         return compared.ending_balances
@@ -333,7 +335,7 @@ class BooksSync:
         balances = reported.exact().starting_balances
         found = dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
         if self._anchor and found != self._anchor:
-            first = self._period.start_date
+            first = day_label(self._period.start_date)
             self.notes += (f"The cash balances before {first} have changed: lines before the first day of the books.",)
         self._anchor = found
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, days_label
 from accounting_analytics.reconciliation.completeness import check_completeness
 from accounting_analytics.reconciliation.reconcile import reconcile
-from accounting_analytics.reports.statements.columns import days_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,11 @@ import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accounting_analytics.core.fiscal_years import year_name
-from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.core.periods import Period, day_label, days_label
 from accounting_analytics.reports.statements.columns import (
     ColumnKind,
     StatementColumn,
     compared_period,
-    days_label,
     shifted,
     split_period,
 )

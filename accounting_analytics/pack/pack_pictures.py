@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics import charts
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.core.periods import Period
-from accounting_analytics.reports.statements.columns import days_label
+from accounting_analytics.core.periods import Period, days_label
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.atomic_files import write_text
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
+from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.pack.pack_sentences import plain
 from accounting_analytics.pack.pack_tables import KEY_FIGURES
@@ -229,7 +230,8 @@ class MonthlyPack(Result):
 
         It is replaced completely or left unchanged, and needs the extra ``excel``.
         """
-        days = f"{self.period.start_date} to {self.period.end_date}, days in {self.period.time_zone}"
+        first, last = self.period.start_date, self.period.end_date
+        days = f"{day_label(first)} to {day_label(last)}, days in {self.period.time_zone}"
         appendix = {
             "Certificate of the load": [self.certificate_text],
             "Reconciliation": [f"{one.label}: {one.verdict}" for one in self.compared.values()],

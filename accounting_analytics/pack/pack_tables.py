@@ -12,7 +12,7 @@ import pandas as pd
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.core.periods import Period, day_label, days_label
 from accounting_analytics.pack.pack_table import (
     PackRow,
     PackTable,
@@ -25,7 +25,6 @@ from accounting_analytics.reports.books.payees import entry_ids
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
 from accounting_analytics.reports.payees.ageing import BUCKETS
 from accounting_analytics.reports.payees.bridge import bridge
-from accounting_analytics.reports.statements.columns import days_label
 from accounting_analytics.reports.statements.daily_balances import DailyBalances
 from accounting_analytics.reports.statements.rows import NOT_CATEGORIZED
 

@@ -13,6 +13,7 @@ from accounting_analytics.core.errors import BooksDoNotTieError, InputError
 from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.periods import period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LedgerChanges, Ledgers, ReportDifferences
 from accounting_analytics.recategorization.changes import joining_changes, name_changes, net_moves, updated_lines
@@ -180,8 +181,8 @@ class Effect(Result):
         absent = [one for one in self.plan if one.category_line not in self._before.lines]
         if absent:
             yield (
-                f"{len(absent):,} of {of_all} would change nothing in the report of "
-                f"{self.period}, because their lines are outside the period or no longer have the expected category: "
+                f"{len(absent):,} of {of_all} would change nothing in the report of {period_label(self.period)}, "
+                "because their lines are outside the period or no longer have the expected category: "
                 f"{name_changes(absent)}."
             )
         joining = joining_changes(self.plan)
@@ -239,7 +240,7 @@ class Effect(Result):
         more = f" (and {len(reasons) - _MAX_REASONS:,} more)" if len(reasons) > _MAX_REASONS else ""
         if reasons:
             raise BooksDoNotTieError(
-                f"{self._items_in_books(', but ')}the report of {self.period} did not change as planned: "
+                f"{self._items_in_books(', but ')}the report of {period_label(self.period)} did not change as planned: "
                 f"{'; '.join(reasons[:_MAX_REASONS])}{more}. {_WHAT_TO_DO}"
             )
 
@@ -250,7 +251,7 @@ class Effect(Result):
 
     def summary(self) -> str:
         """One line: how many ledgers change, and once checked whether all figures are as predicted."""
-        title = f"Cash flow report, {self.period}"
+        title = f"Cash flow report, {period_label(self.period)}"
         if self._after is None:
             return f"{title}: {count_of(len(self._changes), 'ledger changes', 'ledgers change')}."
         changed = int((self._changes["before"] != self._changes["after"]).sum())

@@ -28,7 +28,7 @@ from accounting_analytics.core.exact_sums import (
     is_within,
 )
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.core.periods import LOCALTIME, UTC, Period, local_date, time_zone_names, zone
+from accounting_analytics.core.periods import LOCALTIME, UTC, Period, day_label, local_date, time_zone_names, zone
 from accounting_analytics.reconciliation.differences import compare_figures
 from accounting_analytics.reconciliation.line_comparison import compare_lines
 from accounting_analytics.reports.books.value import Books
@@ -163,7 +163,7 @@ class _ReportLines:
         for row in self.table.filter(pa.array(self.of_entries(named))).to_pylist():
             text = f' "{row["journal_entry_description"]}"' if row["journal_entry_description"] else ""
             day = local_date(row["datetime"], self.zone)
-            texts[row["journal_entry_id"]] = f"entry {row['journal_entry_id']} of {day}{text}"
+            texts[row["journal_entry_id"]] = f"entry {row['journal_entry_id']} of {day_label(day)}{text}"
         more = len(entry_ids) - len(named)
         return ", ".join(texts[one] for one in named) + (f" and {more:,} more" if more else "")
 
@@ -242,7 +242,8 @@ def _without_last_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Readin
     """Omit the last day."""
     end = lines.period.end_date
     sentence = (
-        f"The report's end date looks exclusive: it has no lines of {end}, the last day (or it was made before them)."
+        f"The report's end date looks exclusive: it has no lines of {day_label(end)}, the last day (or it was made "
+        "before them)."
     )
     yield Assumption("end date", sentence), lines.as_given._replace(counted=~lines.on_dates(end, end))
 

@@ -17,6 +17,7 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import DEFAULT_SCALE, EXACT, exact_sum, format_amount, sum_by_key
+from accounting_analytics.core.periods import day_label, period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Differences, MonthlyDifferences
 from accounting_analytics.reconciliation.assumptions import find_assumptions
@@ -121,7 +122,7 @@ class ComparedReport(Result):
     def summary(self) -> str:
         """One line: the period, whether it ties, and what was not compared."""
         prefix = "PARTIAL: " if self.partial else ""
-        return f"{prefix}Cash flow report, {self.period}: {self.verdict}."
+        return f"{prefix}Cash flow report, {period_label(self.period)}: {self.verdict}."
 
     @property
     def verdict(self) -> str:
@@ -233,7 +234,7 @@ def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
 
 def _describe(row: Difference) -> str:
     """One difference as a line of text."""
-    day = f" of {row.local_date}" if row.local_date else ""
+    day = f" of {day_label(row.local_date)}" if row.local_date else ""
     text = f' "{row.description}"' if row.description else ""
     account = f" on {row.cash_account}" if row.cash_account else ""
     places = [

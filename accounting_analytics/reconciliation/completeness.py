@@ -18,7 +18,7 @@ from accounting_analytics.core.exact_sums import null_message
 from accounting_analytics.core.load_metadata import DayRange, books_notes, parse_days
 from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, join_ids
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, days_label, period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries, Problems
 from accounting_analytics.reports.books.value import to_books
@@ -170,8 +170,10 @@ class Certificate(Result):
         check = next(one for one in self.checks if one.what == _ONE_MOMENT)
         if not check.checked:
             return f"; of one moment: not checked ({check.note})"
+        if not check.note:
+            return "; no day changed while it was read"
         first, _, last = self.of_one_moment.partition("/")
-        return f"; of one moment: only {first} to {last}" if check.note else "; no day changed while it was read"
+        return f"; of one moment: only {days_label(Period(first, last))}"
 
     def _parts(self) -> Iterator[ResultPart]:
         """Show what was checked, and the problems."""
@@ -351,7 +353,7 @@ def _check_one_moment(extent: Extent) -> Checked:
         return _checked(_ONE_MOMENT, 0, note=note)
     loaded = extent.days
     days = Period(first, last, loaded.time_zone)
-    note = f"the other {loaded.days - days.days:,} days of {loaded}" if days.days < loaded.days else ""
+    note = f"the other {loaded.days - days.days:,} days of {period_label(loaded)}" if days.days < loaded.days else ""
     return _checked(_ONE_MOMENT, days.days, note=note)
 
 

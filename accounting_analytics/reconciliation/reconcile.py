@@ -12,7 +12,7 @@ import pandas as pd
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, days_label, period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Months
 from accounting_analytics.reconciliation.compared_report import (
@@ -126,14 +126,14 @@ class Reconciliation(Result):
             *describe_not_compared(comparisons),
             *(["hierarchy inferred"] if inferred else []),
         ]
-        return f"{prefix}{self.period}: {'; '.join([self._verdict(), *limits])}."
+        return f"{prefix}{period_label(self.period)}: {'; '.join([self._verdict(), *limits])}."
 
     def _verdict(self) -> str:
         months = all(len(one.period.months()) == 1 for one in self.compared)
         count, noun = len(self.compared), "month" if months else "report"
         if self.untied:
             days = [one.period for one in self.untied]
-            untied = ", ".join(f"{one.start_date:%Y-%m}" if months else str(one) for one in days)
+            untied = ", ".join(days_label(one) for one in days)
             return f"{len(days)} of {count_of(count, noun)} untied: {untied}"
         compared = "" if self.compared_everything else " in the figures compared"
         return f"all {count_of(count, noun)} tie to the last digit{compared}"
@@ -145,7 +145,7 @@ class Reconciliation(Result):
             return
         rows = self._rows()
         hidden = ["anchored", *([] if self.partial else ["partial"])]  # the notes and the summary state them
-        lines = [f"{'':44}  {'net cash flow':>20}", *map(_describe, rows)]
+        lines = [f"{'':46}  {'net cash flow':>20}", *map(_describe, rows)]
         yield ResultPart(lines, pd.DataFrame(rows).drop(columns=hidden), max_rows=None)
 
     def explain(self) -> str:
@@ -229,7 +229,7 @@ def reconcile(books: Books) -> Reconciliation:
     recomputed, compared = zip(*_compare_each(books, reports), strict=True)
     opening = books.opening
     summed = _SUMMED_SINCE_GIVEN if opening.basis == "given" else _SUMMED
-    starting = (_ANCHORED if opening.units is not None else summed).format(day=opening.day)
+    starting = (_ANCHORED if opening.units is not None else summed).format(day=opening.day_text)
     return Reconciliation(
         period=Period(
             reports[0].period.start_date, max(one.period.end_date for one in reports), reports[0].period.time_zone
@@ -258,4 +258,5 @@ def _compare_each(books: Books, reports: Iterable[CashFlowReport]) -> Iterator[t
 def _describe(row: Mapping[str, Any]) -> str:
     """Write a report as one line of text."""
     verdict = "ties" if row["ties"] else count_of(row["differences"], "difference")
-    return f"{row['start_date']} to {row['end_date']}  {verdict:18}  {format_amount(row['net_cash_flow']):>20}"
+    days = days_label(Period(row["start_date"], row["end_date"]))
+    return f"{days:26}  {verdict:18}  {format_amount(row['net_cash_flow']):>20}"

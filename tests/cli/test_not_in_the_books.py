@@ -101,4 +101,4 @@ def test_local_books_end_with_their_latest_line(run, deep_books):
 def test_the_demo_knows_the_first_day_of_its_books(run):
     """Starting balances of its months are summed since then."""
     finished = run("reconcile", "--demo", "--period", "2025-02")
-    assert "Starting balances are summed from the line entries since 2025-01-01" in finished.stdout
+    assert "Starting balances are summed from the line entries since 1 Jan 2025" in finished.stdout

@@ -143,11 +143,11 @@ def test_messages_name_what_is_wrong_with_the_lines(demo_company):
         ):
             aa.Books(given_lines, ledgers)
     books, until_february = aa.Books(lines, ledgers, opening=(days[0], {})), (days[0], "2026-02-28")
-    uncovered = "the load covers 2026-01-01 to 2026-01-31.*, which does not include all of 2026-01-01 to 2026-02-28.*"
-    expected = f"the line entries are not exactly those of 2026-01-01 to 2026-02-28.*: {uncovered}; load these days"
+    uncovered = "the load covers Jan 2026.*, which does not include all of Jan 2026 to Feb 2026.*"
+    expected = f"the line entries are not exactly those of Jan 2026 to Feb 2026.*: {uncovered}; load these days"
     with pytest.raises(IncompleteLoadError, match=expected):
         aa.recompute_cash_flow(books, until_february)
-    with pytest.raises(IncompleteLoadError, match="the load covers 2026-01-01 to 2026-01-31"):
+    with pytest.raises(IncompleteLoadError, match="the load covers Jan 2026"):
         aa.income_statement(books, until_february, columns=[until_february])
 
 
@@ -155,8 +155,8 @@ def test_days_outside_the_load_are_stated():
     """A load of other days, or of the same days in another zone, does not cover the period."""
     for lines in (frame(end_date="2025-03-30"), frame(time_zone="Asia/Tokyo")):
         (reason,) = missing_reasons(lines, MARCH)
-        assert reason.startswith("the load covers 2025-03-01 to")
-        assert "which does not include all of 2025-03-01 to 2025-03-31" in reason
+        assert reason.startswith("the load covers ")
+        assert "which does not include all of Mar 2025" in reason
 
 
 def test_notes_of_zero_are_left_out():

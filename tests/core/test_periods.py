@@ -23,8 +23,10 @@ from accounting_analytics.core.periods import (
     Interval,
     as_utc,
     choose_zone,
+    days_label,
     local_date,
     parse_date,
+    period_label,
     time_zone_names,
     zone,
 )
@@ -605,3 +607,20 @@ def test_columns_of_statements(demo_company):
     assert listed["Net income", "2024/25-Q3"].exact() == by_unit["Net income", "2024/25-Q3"].exact()
     with pytest.raises(PeriodError, match="'2025-Q1' has two readings"):
         aa.income_statement(books, columns=["2025-Q1"])
+
+
+@pytest.mark.parametrize(
+    ("days", "text"),
+    [
+        ("2025-01/2026-06", "Jan 2025 to Jun 2026"),
+        ("2024-02", "Feb 2024"),
+        ("2026-06-03/2026-06-09", "3 to 9 Jun 2026"),
+        ("2025-12-31/2026-01-01", "31 Dec 2025 to 1 Jan 2026"),
+        ("2026-06-30", "30 Jun 2026"),
+    ],
+)
+def test_days_in_sentences(days, text):
+    """Sentences name whole months, or the first and last day, and the zone where it is not said elsewhere."""
+    period = aa.Period.parse(days, time_zone="America/New_York")
+    assert days_label(period) == text
+    assert period_label(period) == f"{text} (America/New_York)"

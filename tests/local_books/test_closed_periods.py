@@ -55,7 +55,7 @@ def test_changes_of_a_closed_month_raise_an_alarm(tmp_path, serve, monkeypatch):
         move(service, entry_on_cash(service, "2025-10-02", "2025-10-30"), "2025-12-16")
         found = sync(books, service)
         (alarm,) = found.alarms
-        assert alarm.startswith("2025-10-01 to 2025-10-31 changed since it was closed on ")
+        assert alarm.startswith("Oct 2025 changed since it was closed on ")
         assert " of 1 journal entry in 1 month." in alarm
         assert set(found.changes.frame["kind"]) == {"amended"}
         assert set(found.changes.frame["month"]) == {"2025-10", "2025-12"}

@@ -317,8 +317,8 @@ def test_a_sync_looks_before_the_first_day(tmp_path, serve, touches_cash):
         assert result.ties
         (note,) = result.notes
         assert note == (
-            "There are lines before 2025-12-01 now, the first on 2025-11-10: balances of the books begin with those "
-            "that the service reports for 2025-12-01. Sync with start_date=2025-11-01 to read them."
+            "There are lines before 1 Dec 2025 now, the first on 10 Nov 2025: balances of the books begin with those "
+            "that the service reports for 1 Dec 2025. Sync with start_date=2025-11-01 to read them."
         )
         assert note in result.explain()
         assert books.books_start is None

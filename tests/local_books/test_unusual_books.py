@@ -153,7 +153,7 @@ def test_books_that_are_extended_both_ways(make_books):
 
 def test_cash_before_the_first_day_that_changes_is_noted(make_books):
     """Balances that were taken from the service's report are taken again; those of extended books are others."""
-    small, changed = make_books(), "The cash balances before 2025-04-01 have changed"
+    small, changed = make_books(), "The cash balances before 1 Apr 2025 have changed"
     fill(small, (1, 2, 3, 4))
     assert small.sync(start_date="2025-04-01").notes == small.sync().notes == ()
     small.post("2025-03-20T03:00:00", "rent", "bank")

@@ -52,7 +52,7 @@ def test_as_predicted(moves, report):
     """When every item is done, every figure is as predicted; ledgers that did not change are left out."""
     predicted = moves.preview(report(*BEFORE))
     assert predicted.as_predicted is None
-    assert predicted.summary() == f"Cash flow report, {PERIOD}: 2 ledgers change."
+    assert predicted.summary() == "Cash flow report, Mar 2025 (UTC): 2 ledgers change."
     assert "- meals: 0.00 before, -0.70 predicted\n" in predicted.explain()
     change = predicted.check(report(*AFTER))
     assert change.as_predicted
@@ -62,7 +62,7 @@ def test_as_predicted(moves, report):
         ("out", "out", Decimal("-0.70"), Decimal("0.70"), Decimal("0.00"), Decimal("0.00")),
     ]
     assert change.summary() == (
-        f"Cash flow report, {PERIOD}: 2 ledgers changed; every figure is as predicted, to the last digit."
+        "Cash flow report, Mar 2025 (UTC): 2 ledgers changed; every figure is as predicted, to the last digit."
     )
     assert "- meals: 0.00 before, -0.70 predicted, -0.70 after" in change.explain()
 

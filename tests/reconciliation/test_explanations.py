@@ -82,7 +82,8 @@ def test_an_omitted_line_is_named_as_people_know_it(seed):
     assert cause["local_date"].date() == line["datetime"].date()
     assert outcome.differences["role"].tolist() == ["cause"] + ["consequence"] * (len(outcome.differences) - 1)
     text = outcome.explain()
-    assert f'of {line["datetime"]:%Y-%m-%d} "{description}" on {account}' in text
+    day = line["datetime"]
+    assert f'of {day.day} {day:%b %Y} "{description}" on {account}' in text
     assert f"{path} ({ledger}), line l{number} of entry {entry}" in text
     assert outcome.differences["explanation"].iloc[1:].eq("").all()
     assert f"amounts to {-line['amount']:,}, the gap of net cash flow." in text
@@ -208,7 +209,7 @@ def test_ties(make_result):
     assert result.frame.empty
     assert result.explain().splitlines()[0] == result.summary()
     assert (
-        result.summary() == "Cash flow report, 2025-01-01 to 2025-01-31 (UTC): "
+        result.summary() == "Cash flow report, Jan 2025 (UTC): "
         "reported and recomputed cash flow agree to the last digit."
     )
 
@@ -217,7 +218,7 @@ def test_a_difference_as_text_html_and_json(make_result):
     """A difference has its figure, place, amounts and explanation; notes and limits are named; JSON has every digit."""
     result = make_result(1, notes=("The parents are unknown.",), partial=True)
     text = result.explain()
-    assert text.startswith("PARTIAL: Cash flow report, 2025-01-01 to 2025-01-31 (UTC): 1 difference.")
+    assert text.startswith("PARTIAL: Cash flow report, Jan 2025 (UTC): 1 difference.")
     assert (
         "- cash flow lines: Rent (led_1), line le_0 of entry je_1: reported 1,234,567.89, recomputed nothing, "
         "difference 1,234,567.89: the recomputed report does not contain this line."
@@ -260,7 +261,7 @@ def test_what_was_not_compared(make_result):
     assert result.ties
     assert not result.compared_everything
     assert result.summary() == (
-        "Cash flow report, 2025-01-01 to 2025-01-31 (UTC): the figures compared agree to the last digit; lines not "
+        "Cash flow report, Jan 2025 (UTC): the figures compared agree to the last digit; lines not "
         "compared (44 of 44); totals not compared (3 of 11); hierarchy inferred."
     )
     assert "net cash flow with descendants            5       0             2" in result.explain()

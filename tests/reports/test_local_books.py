@@ -80,15 +80,15 @@ def test_statements_of_books(loaded, frames, make, age):
 def test_a_given_first_day_wins(books):
     """opening= replaces what the books state, and lines that begin later are movements since then."""
     later = aa.balance_sheet(aa.load_books(books, MARCH, opening="2024-12-01"))
-    assert "movement since 2025-01-01" in " ".join(later.notes)
+    assert "movement since 1 Jan 2025" in " ".join(later.notes)
     statement = aa.balance_sheet(aa.load_books(books, MARCH, since=MARCH[0]))
-    assert "The lines begin on 2025-03-01, and the books on 2025-01-01" in statement.notes[0]
+    assert "The lines begin on 1 Mar 2025, and the books on 1 Jan 2025" in statement.notes[0]
 
 
 def test_recomputed_report(books, loaded, frames, age):
     """A report of books states since when it sums, and how old they are; one of frames does neither."""
     report = aa.recompute_cash_flow(loaded, MARCH)
-    assert report.notes[0].endswith("since 2025-01-01, the first day of the books.")
+    assert report.notes[0].endswith("since 1 Jan 2025, the first day of the books.")
     assert age in report.notes
     assert age in report.explain()
     assert age in report.to_json()
@@ -102,7 +102,7 @@ def test_register_of_books(loaded, frames, age):
     name = loaded.ledgers.loc[loaded.ledgers["report_cash_flow"], "name"].iloc[0]
     entries = aa.register(loaded, name, MARCH)
     assert entries.equals(aa.register(aa.Books(*frames), name, MARCH))
-    assert "since 2025-01-01, the first day of the books, so it is the balance." in entries.attrs["notes"][0]
+    assert "since 1 Jan 2025, the first day of the books, so it is the balance." in entries.attrs["notes"][0]
     assert age in aa.notes(entries)
 
 

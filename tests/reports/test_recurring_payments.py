@@ -115,7 +115,7 @@ def test_late_and_stopped():
     )
     assert result.summary().endswith("1 paid, 0 received; of these 1 stopped.")
     assert result.notes[0].startswith(
-        "The latest line entry is of 2026-04-03, 88 days before 2026-06-30: what is said of"
+        "The latest line entry is of 3 Apr 2026, 88 days before 30 Jun 2026: what is said of"
     )
     assert not any("latest line entry" in note for note in recurring(payments, "2026-04-10").notes)
     assert not recurring(payments, "2027-06-30").payments
@@ -214,7 +214,7 @@ def test_lines_that_were_not_loaded(demo_company):
     ledgers = aa.discover_ledgers(client, *days)
     lines = aa.load_line_entries(client, ledgers["id"], *days)
     with pytest.raises(
-        aa.errors.IncompleteLoadError, match="what recurs until 2026-06-30 is not known: the load covers"
+        aa.errors.IncompleteLoadError, match="what recurs until 30 Jun 2026 is not known: the load covers"
     ):
         aa.recurring_payments(aa.Books(lines, ledgers), as_of="2026-06-30")
     result = aa.recurring_payments(aa.Books(lines, ledgers))

@@ -33,7 +33,7 @@ from accounting_analytics.core.exact_sums import (
 )
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import pandas_dtype, to_minor_units
-from accounting_analytics.core.periods import Period, local_date, zone
+from accounting_analytics.core.periods import Period, day_label, days_label, local_date, zone
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.reports.books.extent import Extent
 from accounting_analytics.reports.books.payees import entry_ids, payees_of_entries
@@ -129,7 +129,7 @@ class LineSource:
         loaded = self.loaded
         unchecked = (
             "The frame does not state its load, so whether days are missing was not checked; its lines are of "
-            f"{loaded.start_date} to {loaded.end_date}."
+            f"{days_label(loaded)}."
         )
         return (unchecked, *self.exact.notes)
 
@@ -169,8 +169,8 @@ class LineSource:
         latest = last if rows.empty else rows["local_date"].max().date()
         days = (last - latest).days
         quiet = (
-            f"The latest line entry is of {latest}, {days:,} days before {last}: what is said of these days, and of "
-            "those after them, rests on no entry."
+            f"The latest line entry is of {day_label(latest)}, {days:,} days before {day_label(last)}: what is said of "
+            "these days, and of those after them, rests on no entry."
         )
         return (*([quiet] if days > _MOST_QUIET_DAYS else []), *self.exact.notes)
 
@@ -222,7 +222,7 @@ class LineSource:
         """Why the lines of some days, of the needed ledgers, are not all there; empty where nothing shows it."""
         first = self.loaded.start_date if span.first is None else span.first
         if span.last < day_before(first) and (span.is_empty or self.states_days):
-            return f"the days before {first} were not loaded"
+            return f"the days before {day_label(first)} were not loaded"
         if span.last < first:
             return ""
         return "; ".join(self.extent.reasons(Period(first, span.last, self.time_zone), needed))

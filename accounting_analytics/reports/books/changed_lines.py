@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from accounting_analytics.core.column_conversion import exact_frame
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import PRECISION, arrow_type, exact_amount, format_amount
+from accounting_analytics.core.periods import day_label
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _describe_line(sides: pd.DataFrame, scale: int, time_zone: str) -> str:
     line = sides.iloc[-1]
     day, amount = line["datetime"].tz_convert(time_zone).date(), exact_amount(line["signed_amount"], scale)
     ledgers = " to ".join(sides["ledger_name"].fillna(sides["ledger_id"]).unique())
-    return f"{day} {line['journal_entry_description']} {format_amount(amount)}, {ledgers}"
+    return f"{day_label(day)} {line['journal_entry_description']} {format_amount(amount)}, {ledgers}"
 
 
 def sum_by_ledger(lines: pa.Table, names: Mapping[str, str]) -> list[LedgerChange]:

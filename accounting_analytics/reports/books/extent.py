@@ -19,6 +19,7 @@ from accounting_analytics.core.errors import AccountingAnalyticsError, InputErro
 from accounting_analytics.core.load_metadata import loaded_period, read_load_metadata
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_units
+from accounting_analytics.core.periods import period_label
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -139,7 +140,8 @@ class Extent(NamedTuple):
             yield f"days of {count_of(len(self.missing), 'ledger')} could not be loaded (ledger {ledger_id}: {why})"
         if not self.days.covers(period):
             hint = "; opened with period=, a file has the days around its entries too" if self.is_file else ""
-            yield f"the load covers {self.days}, which does not include all of {period}{hint}"
+            covered = f"the load covers {period_label(self.days)}, which does not include all of {period_label(period)}"
+            yield f"{covered}{hint}"
         if absent := self.absent(needed):
             yield f"{count_of(len(absent), 'ledger was', 'ledgers were')} not loaded: {join_ids(absent)}"
 

@@ -100,6 +100,11 @@ class Opening(NamedTuple):
         return self.day if self.is_movement or self.units is not None else None
 
     @property
+    def day_text(self) -> str:
+        """The day as sentences write it; empty where none is known."""
+        return day_label(self.day) if self.day else ""
+
+    @property
     def averaged_from(self) -> dt.date:
         """First day of a column that is counted in an average."""
         if self.first_entry is None:
@@ -110,20 +115,22 @@ class Opening(NamedTuple):
         """State since when balances are sums, or why they are movements; empty where there are neither."""
         if self.day is None:
             return ""
+        day = self.day_text
         if self.basis == "reported":
-            return f"Cash is what the service reported at the start of {self.day}, and the movement since."
+            return f"Cash is what the service reported at the start of {day}, and the movement since."
         if self.units is not None:
-            return f"Balances are the supplied ones at the start of {self.day}, and the movement since."
+            return f"Balances are the supplied ones at the start of {day}, and the movement since."
         if not self.is_movement:
-            return f"Balances are sums since {self.day}, the first day of the books."
-        movement = f"amounts up to a day are the movement since {self.day}"
+            return f"Balances are sums since {day}, the first day of the books."
+        movement = f"amounts up to a day are the movement since {day}"
         if self.first_entry is not None and self.first_entry < self.day:
+            first = day_label(self.first_entry)
             return (
-                f"The lines begin on {self.day}, and the books on {self.first_entry}: {movement}. Load the lines since "
-                f"{self.first_entry} for more."
+                f"The lines begin on {day}, and the books on {first}: {movement}. Load the lines since {first} for "
+                "more."
             )
         return (
-            f"The lines begin on {self.day}, and whether the books do is not known: {movement}. Load the lines since "
+            f"The lines begin on {day}, and whether the books do is not known: {movement}. Load the lines since "
             "the first entry, and pass its day as opening, for more."
         )
 

@@ -26,7 +26,7 @@ from accounting_analytics.core.load_metadata import (
     stated_attrs,
 )
 from accounting_analytics.core.messages import count_of, join_ids, quote
-from accounting_analytics.core.periods import Period, day_label, parse_date
+from accounting_analytics.core.periods import Period, day_label, days_label, parse_date, period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.books.applied_changes import changed_after
@@ -456,7 +456,7 @@ class Books(Result):
         frame, days = self.source.frame, self.source.loaded
         rows = len(frame) if isinstance(frame, pd.DataFrame) else self.extent.rows
         lines = "line entries" if rows is None else count_of(rows, "line entry", "line entries")
-        return f"{lines} of {count_of(len(self._ledgers), 'ledger')}, {days}"
+        return f"{lines} of {count_of(len(self._ledgers), 'ledger')}, {period_label(days)}"
 
     def _facts(self) -> Iterator[tuple[str, str]]:
         """Yield what is known, with its name."""
@@ -466,7 +466,7 @@ class Books(Result):
         for ledger_id, why in extent.missing.items():
             yield "Missing", f"{self.tree.names.get(ledger_id, ledger_id)}: {why}"
         if period != self.source.loaded:
-            yield "Period", f"{period.start_date} to {period.end_date}"
+            yield "Period", days_label(period)
         cash = [self.tree.names[one] for one in self.tree.cash]
         yield "Cash", join_ids(cash, limit=_NAMED) or "no ledger reports cash flow"
         yield "Opening", self.opening.sentence()

@@ -10,6 +10,7 @@ import pandas as pd
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import AmountError
 from accounting_analytics.core.money import format_amount, to_float
+from accounting_analytics.core.periods import period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 from accounting_analytics.reports.figures.figure_table import MAX_LINES, figure_table_html, table_of_figures
@@ -182,7 +183,7 @@ class CashFlowReport(Result):
         shown = figures.shown_lines(figures.names.keys(), MAX_LINES)
         table = table_of_figures(
             "Net cash flow by ledger",
-            [str(self.period)],
+            [period_label(self.period)],
             ["Net cash flow", "With descendants"],
             rows,
             None if shown is None else LineTable(shown, selections),
@@ -212,7 +213,7 @@ class CashFlowReport(Result):
 
     def _title(self) -> str:
         tags = f"; only lines tagged {', '.join(self.tag_ids)}, balances are not filtered" if self.tag_ids else ""
-        return f"Cash flow report, {self.period}{tags}"
+        return f"Cash flow report, {period_label(self.period)}{tags}"
 
     def _float(self, name: str) -> float:
         """One of the exact sums as a float."""

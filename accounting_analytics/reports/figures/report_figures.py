@@ -23,7 +23,7 @@ from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import EXACT, exact_sum, from_minor_units, to_minor_units
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, days_label, period_label
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, checked_entries, find_row
 from accounting_analytics.reports.figures.line_table import ShownLine
 from accounting_analytics.reports.figures.selections import Selection, Span
@@ -123,7 +123,7 @@ class ReportFigures:
         """Total of a ledger, whose lines are known where it is the amount of the ledger itself."""
         row = self.ledgers.set_index("ledger_id").loc[ledger_id]
         stated: Decimal | None = None if pd.isna(row["total_net_cash_flow"]) else row["total_net_cash_flow"]
-        label = f"{row['name']}, {self.period}"
+        label = f"{row['name']}, {period_label(self.period)}"
         if stated == row["net_cash_flow"]:
             return self._of_lines(ledger_id, label, self._of_ledgers([ledger_id]), stated)
         return self._made(ledger_id, label, stated, _BELOW, [self._own([ledger_id])])
@@ -134,13 +134,13 @@ class ReportFigures:
         name = f"{rows['name'].iloc[0]} (own)" if len(rows) == 1 else f"{len(rows)} other ledgers"
         key = KEY_SEPARATOR.join(f"{OWN}{one}" for one in ledger_ids)
         amount = exact_sum(rows["net_cash_flow"])
-        figure = self._of_lines(key, f"{name}, {self.period}", self._of_ledgers(ledger_ids), amount)
+        figure = self._of_lines(key, f"{name}, {period_label(self.period)}", self._of_ledgers(ledger_ids), amount)
         days = Span(self.period.start_date, self.period.end_date, is_flow=True)
         return replace(figure, selections=[Selection(-1, days, tuple(ledger_ids))])
 
     def _sum(self, key: str) -> Figure:
         """One of the sums of the report."""
-        label, net = f"{_SUMS[key]}, {self.period}", exact_sum(self.ledgers["net_cash_flow"])
+        label, net = f"{_SUMS[key]}, {period_label(self.period)}", exact_sum(self.ledgers["net_cash_flow"])
         with localcontext(EXACT):
             gap = self.ending - self.starting - net
         if key == NET:
@@ -165,7 +165,7 @@ class ReportFigures:
             raise InputError(f"{quote(days)} is not within the report's period, {self.period}")
         first, last = period.start_date, period.end_date
         key = KEY_SEPARATOR.join([name, days, *without])
-        label = f"{name.replace('_', ' ').capitalize()}, {days}"
+        label = f"{name.replace('_', ' ').capitalize()}, {days_label(period)}"
         if name == BALANCE:
             if without:
                 raise InputError("a cash balance has no part without some ledgers; name it and a day")

@@ -409,7 +409,7 @@ def _require_loaded(source: LineSource, last: dt.date, names: LedgerNames, aged:
     named = [names.name(one) for one in names.ids if one in absent]
     why = [*filter(None, [source.missing_until(last)]), *(f"{quote(one)} was not loaded" for one in named)]
     if why:
-        raise IncompleteLoadError(f"what is open on {last} is not known: {'; '.join(why)}")
+        raise IncompleteLoadError(f"what is open on {day_label(last)} is not known: {'; '.join(why)}")
 
 
 def _start_note(books: Books) -> Iterator[str]:

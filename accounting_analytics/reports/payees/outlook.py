@@ -575,7 +575,7 @@ def outlook(
     books.require_loaded("an outlook")
     source, last, chart = books.source, books.last_day(as_of), Ledgers.checked(books.ledgers)
     if missing := source.missing_until(last):
-        raise IncompleteLoadError(f"the weeks after {last} are not known: {missing}")
+        raise IncompleteLoadError(f"the weeks after {day_label(last)} are not known: {missing}")
     scale = source.scale
     limit_units = None if limit is None else _units(limit, scale, "limit")
     items, notes = _read_known(known, last, last + weeks * _WEEK, scale)
@@ -626,7 +626,7 @@ def _read_history(rows: pd.DataFrame, source: LineSource, last: dt.date, weeks: 
     if history.known_weeks < AVERAGED:
         raise IncompleteLoadError(
             f"an outlook takes {AVERAGED} weeks of lines that move cash, and there are {history.known_weeks} until "
-            f"{last}; load more days"
+            f"{day_label(last)}; load more days"
         )
     return history
 

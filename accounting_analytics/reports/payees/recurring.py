@@ -281,7 +281,7 @@ def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> Recurr
     books = to_books(books)
     source, last = books.source, books.last_day(as_of)
     if missing := source.missing_until(last):
-        raise IncompleteLoadError(f"what recurs until {last} is not known: {missing}")
+        raise IncompleteLoadError(f"what recurs until {day_label(last)} is not known: {missing}")
     names, cash, rows = Categories(Ledgers.checked(books.ledgers), set()), set(source.cash), source.until(last)
     by_payee = payments_by_payee(rows, cash, names.transfers, source.scale)
     payments = [

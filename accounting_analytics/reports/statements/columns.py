@@ -11,7 +11,7 @@ from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.fiscal_years import UnitName, name_unit, require_month, shift_months, to_period
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
-from accounting_analytics.core.periods import Period, day_label, month_label
+from accounting_analytics.core.periods import Period, days_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -138,18 +138,6 @@ def _names_of(period: Period, first_month: int) -> UnitName:
 def label(period: Period, first_month: int) -> str:
     """Heading of a period: its name where it is a whole month, quarter or year, else its days."""
     return _names_of(period, first_month).heading
-
-
-def days_label(period: Period) -> str:
-    """First and last day of a period, or its first and last month where these are whole."""
-    first, last = period.start_date, period.end_date
-    if first.day == 1 and last == _month_end(last):
-        months = dict.fromkeys((month_label(first), month_label(last)))
-        return " to ".join(months)
-    if first == last:
-        return day_label(first)
-    start = f"{first.day}" if (first.year, first.month) == (last.year, last.month) else day_label(first)
-    return f"{start} to {day_label(last)}"
 
 
 def with_comparisons(

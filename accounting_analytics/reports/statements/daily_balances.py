@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.core.column_conversion import exact_amounts, local_midnights
 from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.core.periods import day_label
 from accounting_analytics.reports.figures.figure import Figure
 from accounting_analytics.reports.figures.selections import Selection, Span
 
@@ -91,7 +92,12 @@ class DailyBalances:
             return make(label, units, moved, selections=selections, _load_entries=load)
         terms = (
             make(f"{label}: starting balance", start, "it was supplied, so no line entries of it were loaded"),
-            make(f"{label}: movement since {since}", units - start, moved, _load_entries=load),
+            make(
+                f"{label}: movement{f' since {day_label(since)}' if since else ''}",
+                units - start,
+                moved,
+                _load_entries=load,
+            ),
         )
         made_of = "the supplied starting balance and the movement since"
         return make(label, units, made_of, terms=terms, signs=("+", "+"), selections=selections)

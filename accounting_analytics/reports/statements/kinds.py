@@ -416,7 +416,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
         opening.units,
         asked.amounts_in,
     )
-    title = f"{kind.moved_title} since {since}" if since and kind.moved_title else layout.title
+    title = f"{kind.moved_title} since {day_label(since)}" if since and kind.moved_title else layout.title
     return Statement(
         f"{title}, {subject.label}" if subject.label else title,
         shown.shown,
@@ -483,7 +483,7 @@ class _Summed(NamedTuple):
             chart.tree.require(of_ledgers)
             if kind.of_balances and (gap := sum(of_ledgers.values(), 0)):
                 raise IncompleteLoadError(
-                    f"the lines up to {span.last} do not balance: debits less credits are "
+                    f"the lines up to {day_label(span.last)} do not balance: debits less credits are "
                     f"{from_minor_units(gap, lines.scale)}, so lines are missing; load all ledgers"
                 )
         return cls(rules, spans, sums, unknown)
@@ -534,7 +534,7 @@ def _columns(
     compared = check_comparisons(compare, of_flows=not kind.of_balances)
 
     def heading(days: Period) -> str:
-        since = f", since {opening.day}" if opening.is_movement else ""
+        since = f", since {opening.day_text}" if opening.is_movement else ""
         return f"{day_label(days.end_date)}{since}" if kind.of_balances else label(days, first_month)
 
     def named(column: StatementColumn) -> StatementColumn:

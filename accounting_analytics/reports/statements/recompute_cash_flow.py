@@ -26,7 +26,7 @@ from accounting_analytics.core.exact_sums import (
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import arrow_type, from_minor_units, pandas_dtype
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, day_label, period_label
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, ExactReport
 from accounting_analytics.reports.books.book_lines import day_before
 from accounting_analytics.reports.books.ledger_tree import describe_ledgers
@@ -100,8 +100,8 @@ def recompute_cash_flow(
     missing = books.extent.reasons(period) if source.states_days else ()
     if missing and not allow_partial:
         raise IncompleteLoadError(
-            f"the line entries are not exactly those of {period}: {'; '.join(missing)}; load these days again, read "
-            "them from local books, or pass allow_partial=True for a report that is marked PARTIAL"
+            f"the line entries are not exactly those of {period_label(period)}: {'; '.join(missing)}; load these days "
+            "again, read them from local books, or pass allow_partial=True for a report that is marked PARTIAL"
         )
     sums = exact.sums(before, within)
     earlier, change = sums.columns
@@ -235,14 +235,14 @@ def _start_note(opening: Opening, sums: LedgerSums, period: Period) -> str:
     """Say what the starting balances rest on."""
     if opening.basis == "reported":
         return (
-            f"Starting balances are what the service reported at the start of {opening.day}, and the movement since: "
-            "their agreement proves nothing."
+            f"Starting balances are what the service reported at the start of {opening.day_text}, and the movement "
+            "since: their agreement proves nothing."
         )
     if opening.units is not None:
         return "Starting balances were supplied, not summed from history: their agreement proves nothing."
     if opening.basis != "unknown":
         given = ", which was given as the first day" if opening.basis == "given" else ", the first day of the books"
-        return f"Starting balances are summed from the line entries since {opening.day}{given}."
+        return f"Starting balances are summed from the line entries since {opening.day_text}{given}."
     if sums.columns[0]:
         return (
             "Starting balances are summed from the given line entries, the earliest of "
@@ -250,7 +250,7 @@ def _start_note(opening: Opening, sums: LedgerSums, period: Period) -> str:
             "entry of the books."
         )
     return (
-        f"No given line entry is before {period.start_date}, so every starting balance is zero. Unless the "
+        f"No given line entry is before {day_label(period.start_date)}, so every starting balance is zero. Unless the "
         "books begin in this period, pass opening=reported.starting_balances to Books, or load the line entries from "
         "the first entry of the books."
     )
@@ -271,7 +271,7 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
     starting_cash, ending_cash, net_cash_flow = (sum(own.values()) for own in (start, end, flows.net))
     if net_cash_flow != ending_cash - starting_cash and not missing:
         raise BooksDoNotTieError(
-            f"the recomputed flows of {period} sum to {tables.amount(net_cash_flow)}, but cash changes by "
+            f"the flows recomputed for {period_label(period)} sum to {tables.amount(net_cash_flow)}, and cash moves by "
             f"{tables.amount(ending_cash - starting_cash)}: the DataFrame engine returned wrong sums, so there is no "
             "report; recompute with another engine"
         )

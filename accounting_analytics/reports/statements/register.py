@@ -11,7 +11,7 @@ from accounting_analytics.core.errors import IncompleteLoadError
 from accounting_analytics.core.exact_sums import collect, is_on, lines_of_entries
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.core.periods import local_date, zone
+from accounting_analytics.core.periods import day_label, local_date, zone
 from accounting_analytics.core.schemas import Register
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.selections import Span
@@ -89,13 +89,13 @@ def register(books: Books, ledger: str, period: PeriodLike = None) -> pd.DataFra
                 columns[name].append(value)
     frame = Register.from_columns(columns, source.scale)
     is_balance = "" if opening.is_movement or opening.units else ", the first day of the books, so it is the balance"
-    since = f"The running total counts the lines since {source.loaded.start_date}{is_balance}."
+    since = f"The running total counts the lines since {day_label(source.loaded.start_date)}{is_balance}."
     if supplied:
-        since = f"The running total starts from the supplied balances at the start of {opening.day}."
+        since = f"The running total starts from the supplied balances at the start of {opening.day_text}."
     if shown.start_date > source.loaded.start_date and (
         why := source.missing(Span(source.loaded.start_date, shown.end_date), ledger_ids)
     ):
-        since = f"The running total lacks lines before {shown.start_date}: {why}."
+        since = f"The running total lacks lines before {day_label(shown.start_date)}: {why}."
     attach_notes(frame, (since, *source.notes, *books.own_notes), source.frame)
     return frame
 

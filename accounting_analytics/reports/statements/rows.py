@@ -15,6 +15,7 @@ from accounting_analytics.core.chart_of_accounts import (
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.messages import count_of, join_ids, quote, shorten
+from accounting_analytics.core.periods import day_label
 from accounting_analytics.reports.figures.figure import OWN
 
 if TYPE_CHECKING:
@@ -380,9 +381,8 @@ def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows:
         start, end, suffix = "Cash at the start", "Cash at the end", ""
         if cash_rows.since:
             suffix = f" since {cash_rows.since}"
-            start, end = (
-                f"Movement of cash since {cash_rows.since}, {when}" for when in ("at the start", "at the end")
-            )
+            moved = f"Movement of cash since {day_label(cash_rows.since)}"
+            start, end = f"{moved}, at the start", f"{moved}, at the end"
         ids = tuple(chart.tree.cash)
         opening = build.add(Row(f"starting_cash_balance{suffix}", start, "balance", "cash", 0, 1, "opening", ids))
         made_of = ((1, opening.key), (1, net.key))

@@ -11,11 +11,10 @@ from accounting_analytics.core.amount_units import currency_label
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import TERMINAL_WIDTH, quote
-from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.core.periods import Period, day_label, days_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, find_row, float_amounts
 from accounting_analytics.reports.figures.figure_table import figure_table_html
-from accounting_analytics.reports.statements.columns import days_label
 from accounting_analytics.reports.statements.table import figure_table
 from accounting_analytics.reports.statements.text import statement_text
 from accounting_analytics.reports.statements.workbook import write_csv, write_workbook
@@ -230,7 +229,7 @@ class Statement(Result):
         if self.figures.rules.of_balances:
             text = f"at the end of {day_label(days.end_date)}"
         if self.since:
-            text = f"movement since {self.since}, to {day_label(days.end_date)}"
+            text = f"movement since {day_label(self.since)}, to {day_label(days.end_date)}"
         currency = currency_label(self.currency, self.amounts_in)
         return ", ".join(filter(None, [text, f"days in {self.time_zone}", currency]))
 

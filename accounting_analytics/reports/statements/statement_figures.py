@@ -14,6 +14,7 @@ import numpy as np
 
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.money import EXACT, rounded_quotient, to_minor_units
+from accounting_analytics.core.periods import day_label
 from accounting_analytics.reports.books.payees import entry_ids
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure
 from accounting_analytics.reports.figures.selections import Selection, units_of
@@ -227,16 +228,14 @@ class StatementFigures:
         if starting is None:
             return make(moved, self._sum_text(row), selections=selections, _load_entries=load)
         label = f"{row.label}, {column.label}"
-        is_reported = self.rules.opening.basis == "reported"
+        is_reported, since = self.rules.opening.basis == "reported", self.rules.opening.since
+        movement = f"movement{f' since {day_label(since)}' if since else ''}"
         supplied = (
             f"was {'reported by the service' if is_reported else 'given as opening'}: no line entries of it were loaded"
         )
         terms = (
             replace(make(starting, supplied), label=f"{label}: starting balance"),
-            replace(
-                make(moved, "sum of line entries", _load_entries=load),
-                label=f"{label}: movement since {self.rules.opening.since}",
-            ),
+            replace(make(moved, "sum of line entries", _load_entries=load), label=f"{label}: {movement}"),
         )
         made_of = "the supplied starting balance and the movement since"
         return make(starting + moved, made_of, terms=terms, signs=("+", "+"), selections=selections)
@@ -305,7 +304,7 @@ class StatementFigures:
     def _sum_text(self, row: Row) -> str:
         """Describe what a figure is the sum of."""
         since = self.rules.opening.since
-        up_to = f"its line entries up to the day{f' since {since}' if since else ''}"
+        up_to = f"its line entries up to the day{f' since {day_label(since)}' if since else ''}"
         measured = {"flow": "line entries of entries that touch cash", "movement": "line entries"}
         side = "credits less debits" if row.factor < 0 else "debits less credits"
         return f"the sum of {measured.get(row.measure, up_to)}, {side}"

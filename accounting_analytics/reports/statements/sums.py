@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.periods import day_label
 from accounting_analytics.reports.books.book_lines import day_before, tag_notes
 from accounting_analytics.reports.figures.selections import Span
 
@@ -67,7 +68,8 @@ class SpanRules(NamedTuple):
     def why_unknown(self, span: Span) -> str:
         """Why nothing is known of some days, whatever is loaded; empty where something is."""
         is_before = span.first is None and span.last == dt.date.min
-        return f"the books begin on {self.opening.first_entry}" if self.opening.first_entry and is_before else ""
+        first = self.opening.first_entry
+        return f"the books begin on {day_label(first)}" if first and is_before else ""
 
     def is_within_year(self, period: Period) -> bool:
         """Whether sums begin within the fiscal year of a column, so that what is added to them may be of that year."""

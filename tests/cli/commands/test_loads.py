@@ -103,7 +103,7 @@ def test_a_first_day_after_the_first_entry(run, deep_books):
     """Where --since is after the first entry, starting balances are those of the service, which is said."""
     days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31", "--since", "2025-01-01")
     finished = run("reconcile", *days, **deep_books.environment())
-    assert "starting balances are what the service reported at the start of 2025-01-01" in " ".join(
+    assert "starting balances are what the service reported at the start of 1 jan 2025" in " ".join(
         finished.stdout.lower().split()
     )
     refused = run("reconcile", *days[:-2], "--opening", "2025-01-01", **deep_books.environment(), code=2)
@@ -119,14 +119,10 @@ def test_a_month_that_does_not_tie(run_demo, demo_company, distortion, forwardin
 
     with forwarding(demo_company.base_url, distortion(response=change_response)) as base_url:
         finished = run_demo("reconcile", *QUARTER, ACCOUNTING_ANALYTICS_BASE_URL=base_url, code=3)
-    assert "the books do not tie in 1 of 3 months: 2025-02-01 to 2025-02-28 (America/New_York)" in finished.stderr
+    assert "the books do not tie in 1 of 3 months: Feb 2025 (America/New_York)" in finished.stderr
     assert "ending cash balance" in finished.stdout
-    rows = [line.split() for line in finished.stdout.splitlines() if re.match(r"2025-\d\d-01 to \S+  ", line)]
-    assert [row[:4] for row in rows] == [
-        ["2025-01-01", "to", "2025-01-31", "ties"],
-        ["2025-02-01", "to", "2025-02-28", "2"],
-        ["2025-03-01", "to", "2025-03-31", "ties"],
-    ]
+    rows = [line.split() for line in finished.stdout.splitlines() if re.match(r"(Jan|Feb|Mar) 2025  ", line)]
+    assert [row[:3] for row in rows] == [["Jan", "2025", "ties"], ["Feb", "2025", "2"], ["Mar", "2025", "ties"]]
 
 
 JANUARY = ("reconcile", "--start-date", "2025-01-01", "--end-date", "2025-01-31", "--time-zone", "UTC")
@@ -154,7 +150,7 @@ def test_totals_that_were_not_compared(without_parents):
     assert "--parents FILE" in finished.stderr
     assert "totals not compared (11 of 12)" in finished.stdout
     strict = without_parents(*JANUARY, "--strict", code=3)
-    assert "error: 2025-01-01 to 2025-01-31 (UTC): 1 month ties" in strict.stderr
+    assert "error: Jan 2025 (UTC): 1 month ties" in strict.stderr
 
 
 @pytest.mark.long

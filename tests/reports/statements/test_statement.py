@@ -393,7 +393,7 @@ def test_days_that_nothing_states_or_is_in_are_noted(lines, ledgers):
     plain = lines.copy()
     plain.attrs = {}
     statement = aa.income_statement(aa.Books(plain, ledgers, time_zone="America/New_York"), columns=["2026-01"])
-    assert any("not checked; its lines are of 2025-01-01 to 2026-05-31" in note for note in statement.notes)
+    assert any("not checked; its lines are of Jan 2025 to May 2026" in note for note in statement.notes)
 
 
 def test_days_without_entries_are_noted(lines, ledgers):
@@ -462,4 +462,4 @@ def test_a_running_total_that_lacks_lines_says_so(demo_company, demo_books):
     lines = aa.load_line_entries(demo_company.client, ["led_operating"], *days, progress=False)
     books = aa.Books(lines, demo_books.ledgers, time_zone="Asia/Tokyo")
     found = aa.register(books, "led_operating", "2025-03")
-    assert found.attrs["notes"][0].startswith("The running total lacks lines before 2025-03-01: the load covers")
+    assert found.attrs["notes"][0].startswith("The running total lacks lines before 1 Mar 2025: the load covers")
