@@ -113,7 +113,7 @@ def test_what_opened_books_state(tmp_path):
     assert books.extent.is_file
     assert books.extent.rows == len(books.lines) == 19
     assert (books.extent.days.start_date, books.extent.days.end_date) == (dt.date(2025, 1, 1), dt.date(2025, 2, 28))
-    assert books.opening.sentence() == "Balances are sums since 2025-01-01, the first day of the books."
+    assert books.opening.sentence() == "Balances are sums since 1 Jan 2025, the first day of the books."
     assert (books.scale, books.time_zone, books.fiscal_year_start_month) == (2, ZONE, 4)
     assert {"open-1", "rent-1-2"} < set(books.lines["id"])
     assert "txn-rent-1" in set(books.lines["transaction_id"])
@@ -131,7 +131,7 @@ def test_days_around_the_entries_are_known():
     file = DATA / "sample_lines.csv"
     months = aa.income_statement(opened(file, CASH, period="2024-12/2025-12"), columns="month")
     assert [str(months.value("net_income", one.key)) for one in months.columns] == ["None", "2064.30", *["0.00"] * 11]
-    with pytest.raises(IncompleteLoadError, match=r"the load covers 2025-01-01 to 2025-02-28.* opened with period="):
+    with pytest.raises(IncompleteLoadError, match=r"the load covers Jan 2025 to Feb 2025.* opened with period="):
         aa.income_statement(opened(file, CASH), "2025-03")
 
 

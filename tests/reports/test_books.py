@@ -131,6 +131,8 @@ def test_what_is_known_is_shown(books):
     ):
         assert text in shown
     assert "aa.income_statement(books, &quot;2026-05&quot;" in shown
+    later = aa.Books(books.lines, books.ledgers, ("2026-01-01", "2026-12-31"))
+    assert 'aa.income_statement(books, "2026-05"' in later.explain()  # the last month with lines
     left_out = books.with_lines(books.lines[books.lines["ledger_name"] != "Rent"], label="without rent")
     assert "without rent: 17 lines left out" in left_out.explain()
     assert isinstance(books.frame, pd.DataFrame)

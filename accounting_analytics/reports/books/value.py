@@ -26,7 +26,7 @@ from accounting_analytics.core.load_metadata import (
     stated_attrs,
 )
 from accounting_analytics.core.messages import count_of, join_ids, quote
-from accounting_analytics.core.periods import Period, day_label, days_label, parse_date, period_label
+from accounting_analytics.core.periods import Period, day_label, days_label, local_date, parse_date, period_label, zone
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.books.applied_changes import changed_after
@@ -458,6 +458,13 @@ class Books(Result):
         lines = "line entries" if rows is None else count_of(rows, "line entry", "line entries")
         return f"{lines} of {count_of(len(self._ledgers), 'ledger')}, {period_label(days)}"
 
+    def _latest_day(self) -> dt.date:
+        """Last day of the period, or of lines in memory that end before."""
+        frame, end = self.source.frame, self.period.end_date
+        if not isinstance(frame, pd.DataFrame) or frame.empty:
+            return end
+        return min(end, local_date(frame["datetime"].max(), zone(self.time_zone)))
+
     def _facts(self) -> Iterator[tuple[str, str]]:
         """Yield what is known, with its name."""
         extent, period = self.extent, self.period
@@ -482,7 +489,7 @@ class Books(Result):
             yield "Read", f"{extent.read_at:%Y-%m-%d %H:%M} UTC from {extent.source}{since}"
         if self._changed is not None:
             yield "Changed", describe_changes(self._changed, self.scale, self.time_zone)
-        yield "Next", f'aa.income_statement(books, "{period.end_date:%Y-%m}", compare="prior_year")'
+        yield "Next", f'aa.income_statement(books, "{self._latest_day():%Y-%m}", compare="prior_year")'
 
     def _parts(self) -> Iterator[ResultPart]:
         facts = list(self._facts())
