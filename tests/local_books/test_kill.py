@@ -24,7 +24,7 @@ if action == "compact":
     books.compact()
 elif action == "export":
     out, version = more
-    aa.export(out, line_entries=books.as_of(int(version)))
+    aa.export(aa.load_books(books.as_of(int(version))), out)
 else:
     url, token, instance = more
     with aa.LedgerClient(url, token=token, instance_id=instance, time_zone="America/New_York") as client:
@@ -111,7 +111,7 @@ def test_killed_exports_of_books(tmp_path, serve, run_until, soak_count):
         books.sync(service.client, end_date="2025-12-31", months_a_night=0)
     expected = []
     for version in (0, 1):
-        aa.export(tmp_path / f"whole-{version}", line_entries=books.as_of(version))
+        aa.export(aa.load_books(books.as_of(version)), tmp_path / f"whole-{version}")
         expected.append(digests(tmp_path / f"whole-{version}"))
     assert expected[0] != expected[1]
     out = tmp_path / "out"

@@ -28,8 +28,7 @@ CELL = "document.querySelector('.jp-CodeCell')"
 HUGE = 123_456_789_012_345_678
 CODE = """import pandas as pd
 import accounting_analytics as aa
-lines, ledgers = pd.read_pickle("books.pickle")
-aa.cash_flow_statement(lines, ledgers, "2026-04-01", "2026-05-31", compare="change")"""
+aa.cash_flow_statement(pd.read_pickle("books.pickle"), "2026-04/2026-05", compare="change")"""
 
 
 def line(ledger_id, day, text, units, opposing="Operating Account"):
@@ -204,11 +203,12 @@ def notebook(demo_company, tmp_path):
     """Return a notebook of one cell, which shows a statement of the demo company, and the statement."""
     ledgers = aa.discover_ledgers(demo_company.client, "2026-03-01", "2026-05-31")
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], "2026-03-01", "2026-05-31")
-    pd.to_pickle((lines, ledgers), tmp_path / "books.pickle")
+    books = aa.Books(lines, ledgers)
+    pd.to_pickle(books, tmp_path / "books.pickle")
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     cells = [v4.new_code_cell(CODE)]
     nbformat.write(v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), tmp_path / "statement.ipynb")
-    return tmp_path / "statement.ipynb", aa.cash_flow_statement(aa.Books(lines, ledgers), ("2026-04-01", "2026-05-31"))
+    return tmp_path / "statement.ipynb", aa.cash_flow_statement(books, "2026-04/2026-05")
 
 
 @pytest.mark.long
