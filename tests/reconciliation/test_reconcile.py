@@ -136,16 +136,12 @@ def test_books_that_cannot_be_reconciled(demo_company, frames):
 
 
 @pytest.mark.long
-def test_the_lines_of_the_period_are_of_one_moment(demo_company):
-    """The requested days are read twice, not the history before them."""
-    month = ("2025-02-01", "2025-02-28")
-    books = aa.load_books(demo_company.client, month, progress=False)
-    assert (str(books.extent.days.start_date), books.extent.consistency, books.extent.moment) == (
-        START,
-        "all",
-        "/".join(month),
-    )
-    assert "the other 31 days" in " ".join(aa.check_completeness(books).explain().split())
+def test_books_claim_no_moment(demo_company):
+    """The newest days are read twice, not those of the period: the certificate says that no moment was checked."""
+    books = aa.load_books(demo_company.client, ("2025-02-01", "2025-02-28"), progress=False)
+    assert str(books.extent.days.start_date) == START
+    assert (books.extent.consistency, books.extent.moment) == ("newest", "not checked")
+    assert "not checked" in " ".join(aa.check_completeness(books).explain().split())
 
 
 @pytest.mark.parametrize("is_anchored", [True, False])
