@@ -254,7 +254,10 @@ CASES = {
         aa.propose(books.queue, books.rules, books.of(), decisions=books.decisions, transfers=True),
         aa.propose(books.queue, None, books.of(), suggestions=books.proposals),
     ],
-    "bridge": lambda books, _: [(result := aa.bridge(books.of(), DAYS)).frame, result["change"].entries],
+    "bridge": lambda books, _: [  # entries have the columns of the frame, in its order
+        (result := aa.bridge(books.of(), DAYS)).frame,
+        result["change"].entries.sort_index(axis="columns"),
+    ],
     "recompute_cash_flow": lambda books, _: [
         recompute(books.lines, books.ledgers, books.report),
         aa.recompute_cash_flow(books.of(opening=(DAYS[0], books.balances)), DAYS, lines=False),

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.browser
 PAPERS = {"A4": {"paperWidth": 8.27, "paperHeight": 11.69}, "letter": {"paperWidth": 8.5, "paperHeight": 11}}
 WIDE = pd.DataFrame({f"column_{number}": [f"{number}000000.00"] * 3 for number in range(20)})
 CODE = f"report = load({', '.join(f'argument_{number}=None' for number in range(15))})"
-CHART_ENDS = ("End 2026-05-31", "end 96,945", "May 2026", "Net")
+CHART_ENDS = ("End 31 May 2026", "end 96,945", "May 2026", "Net")
 
 
 @pytest.fixture(scope="module")

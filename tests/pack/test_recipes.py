@@ -16,7 +16,7 @@ GUIDES = "".join(
 )
 MONTH = "2025-02"  # with little before it to load
 PROGRAM = Path(sys.executable).with_name("accounting-analytics")
-FILES = {f"pack_{MONTH}.{kind}" for kind in ("html", "pdf")}
+FILES = {f"harbor-lane-coffee-roasters_{MONTH}.{kind}" for kind in ("html", "pdf")}
 
 
 def blocks(language):
@@ -52,7 +52,7 @@ def run_shell(tmp_path, demo_company):
 
 def written(folder):
     """Names of the files of a pack in a folder."""
-    return {path.name for path in folder.glob("pack*")}
+    return {path.name for path in folder.glob("[!.]*_20*")}
 
 
 @pytest.mark.long
