@@ -28,7 +28,6 @@ from accounting_analytics.charts.marks import (
     day_remarks,
     no_such_mark,
     period_places,
-    step_series,
     unit_text,
 )
 from accounting_analytics.charts.picture import Picture
@@ -418,7 +417,13 @@ def _left_out_remark(ledgers: pd.DataFrame | None, openings: set[str], transfers
 def _steps(rows: Rows) -> dict[str, Any]:
     """Places and marks of a waterfall over one figure of each row."""
     labels = short_labels([label for label, _ in rows])
-    series = step_series([(figure.key, figure.exact() or Decimal(0)) for _, (figure,) in rows])
+    figures = [figure for _, (figure,) in rows]
+    series = Series(
+        name="Amount",
+        keys=[figure.key for figure in figures],
+        amounts=[figure.exact() or Decimal(0) for figure in figures],
+        colour=BALANCE_COLOUR,
+    )
     return {"kind": "steps", "places": [Place(label) for label in labels], "series": [series]}
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from accounting_analytics.charts.labels import BALANCE_COLOUR, amount_label, compact_amount
+from accounting_analytics.charts.labels import amount_label, compact_amount
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import format_amount
@@ -234,12 +234,6 @@ def labelled_places(places: Sequence[Place], most: int) -> list[tuple[int, str]]
         labels.append((at, place.name if place.year in {"", shown_year} else f"{place.name}\n{place.year}"))
         shown_year = place.year
     return labels
-
-
-def step_series(marks: Sequence[tuple[str, Decimal]], *, colour: str = BALANCE_COLOUR) -> Series:
-    """Bars of a waterfall by key and amount: from the first, over those between, to the last, which they sum to."""
-    keys, amounts = zip(*marks, strict=True)
-    return Series(name="Amount", keys=keys, amounts=amounts, colour=colour)
 
 
 def check_largest(largest: int, most: int | None = None) -> None:

@@ -79,9 +79,13 @@ def _leave_saved_pictures(notebook: Any) -> None:  # noqa: ANN401 (nbformat's No
     mark = f'class="{SAVED_PICTURE}"'
     for cell in notebook.cells:
         outputs = cell.get("outputs", [])
-        for output, after in list(pairwise(outputs)):
-            if PLOTLY_MIME in output.get("data", {}) and mark in after.get("data", {}).get("text/html", ""):
-                outputs.remove(output)
+        drawn_again = [
+            at
+            for at, (output, after) in enumerate(pairwise(outputs))
+            if PLOTLY_MIME in output.get("data", {}) and mark in after.get("data", {}).get("text/html", "")
+        ]
+        for at in reversed(drawn_again):
+            del outputs[at]
 
 
 def _figure_html(figure: Any) -> str:  # noqa: ANN401 (JSON of a plotly figure)
