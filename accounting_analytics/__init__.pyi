@@ -13,6 +13,7 @@ from .loading.ledger_discovery import discover_ledgers
 from .loading.line_files import read_line_entries
 from .loading.load import load_line_entries
 from .loading.load_books import load_books
+from .loading.open_accounting_export import open_accounting_export
 from .loading.open_file import open_journal, open_table
 from .local_books import LocalBooks, connect
 from .notebook_jobs import run_notebook
@@ -23,6 +24,7 @@ from .pack.verify_pack import verify_pack
 from .recategorization.apply import apply_plan, verify_plan
 from .recategorization.decisions import decide, propose
 from .recategorization.effect import Effect
+from .recategorization.open_bank_file import open_bank_file
 from .recategorization.plan import Plan, plan_recategorization
 from .recategorization.queue import group_queue, uncategorized_queue
 from .recategorization.review import Review, review
@@ -89,6 +91,8 @@ __all__ = [
     "load_rules",
     "monthly_pack",
     "notes",
+    "open_accounting_export",
+    "open_bank_file",
     "open_journal",
     "open_table",
     "outlook",

@@ -112,6 +112,11 @@ class LedgerNames:
         upwards = (ledger_id, *self.hierarchy.ancestors(ledger_id))
         return PATH_SEPARATOR.join(reversed([self.name(one) for one in upwards]))
 
+    def unique_path(self, ledger_id: str) -> str:
+        """Path of a ledger as a person writes it; its id where other ledgers have the same path."""
+        path = self.path(ledger_id)
+        return path if self.matches(path) == {ledger_id} else ledger_id
+
     def close_to(self, text: object) -> list[str]:
         """Names and paths spelled like `text`, at most three, the most similar first and one per ledger.
 

@@ -187,10 +187,10 @@ class Discovery(NamedTuple):
         return f"{self.ledgers} ledgers are known from {entries}{more}; the service has no list of ledgers."
 
 
-def refuse_file(file: str, what: str, needs: str) -> NoReturn:
-    """Refuse books that were read from a file, for what only a service can do."""
+def refuse_file(file: str, what: str, needs: str, instead: str = "") -> NoReturn:
+    """Refuse books that were read from a file, for what only a service can do; say what can be done `instead`."""
     raise InputError(
-        f"{what} {needs}, and these books were read from {file}: import the file and serve it "
+        f"{what} {needs}, and these books were read from {file}: {instead}import the file and serve it "
         "(accounting-analytics import, then serve), and load the books with load_books(connect())"
     )
 
@@ -201,7 +201,8 @@ def known_ledgers_claim(ledgers: Any, count: int) -> str:  # noqa: ANN401 (any f
     if discovery is not None:
         return discovery.claim()
     if file := stated_attrs(ledgers).get("file"):
-        return f"The {count} ledgers are those with entries in {file}, and their parents."
+        named = " and those that were named for it" if stated_attrs(ledgers).get("named") else ""
+        return f"The {count} ledgers are those with entries in {file}{named}, and their parents."
     return f"The {count} ledgers are those that were given; whether the books have others was not checked."
 
 

@@ -180,7 +180,7 @@ def map_accounts(
     cash_accounts = _match(cash, accounts, errors, "cash")
     for account in cash_accounts:
         found = known[account]
-        if found is None and _type_of(account) not in _CASH_ACCOUNT:
+        if found is None and type_of_path(account) not in _CASH_ACCOUNT:
             errors.add("", f"a cash pattern matches {account!r}: only assets and liabilities can be cash accounts")
         elif found is not None and not found.report_cash_flow:
             errors.add(
@@ -246,7 +246,7 @@ class _Chart:
             return self._by_path[path][0]
         parent_path, _, name = path.rpartition(PATH_SEPARATOR)
         parent = self.add(parent_path, cash) if parent_path else None
-        kind, is_cash = _type_of(path), path in cash
+        kind, is_cash = type_of_path(path), path in cash
         is_card = is_cash and kind == LedgerType.LIABILITY
         account = Account(
             id=self._unused_id(path),
@@ -288,7 +288,7 @@ def likely_cash(accounts: Iterable[str]) -> list[str]:
 
 def guess_sub_type(path: str) -> SubType:
     """Sub_type of an account: that of a word in its path, or the default of its type."""
-    ledger_type, below = _type_of(path), path.lower().partition(PATH_SEPARATOR)[2]
+    ledger_type, below = type_of_path(path), path.lower().partition(PATH_SEPARATOR)[2]
     for word_type, sub_type, words in _SUB_TYPE_WORDS:
         if word_type == ledger_type and words.search(below):
             return sub_type
@@ -325,7 +325,8 @@ def _root(path: str) -> str:
     return _segments(path)[0].lower()
 
 
-def _type_of(path: str) -> LedgerType:
+def type_of_path(path: str) -> LedgerType:
+    """Type of the accounts below the first segment of a path."""
     return TYPE_OF_ROOT[_root(path)]
 
 

@@ -91,7 +91,7 @@ class FileBooks:
 
     Lines name their ledgers as the file does. Entries and their first lines are found by the id in the file; each
     account has the line that names it first, and each account with lines that state a transaction has those lines.
-    Those that are `padded` have a line of a ``pad`` of beancount.
+    Those that are `padded` have a line of a ``pad`` of beancount. Accounts that are `named` may have no line.
     """
 
     def __init__(self, path: Path, options: ReadOptions = ReadOptions()) -> None:  # noqa: B008 (immutable)
@@ -103,10 +103,18 @@ class FileBooks:
         self.accounts: dict[str, str] = {}
         self.transactions: defaultdict[str, list[str]] = defaultdict(list)
         self.padded: set[str] = set()
+        self.named: list[str] = []
         self.notes: list[str] = []
         self._last_id = ""
         self._parts: dict[str, list[tuple[int, str]]] = {}
         self._unread: set[str] = set()
+
+    def require_readable(self) -> None:
+        """Refuse a file that cannot be read."""
+        try:
+            self.path.open("rb").close()
+        except OSError as error:
+            self.errors.fail(f"it cannot be read ({error.strerror})")
 
     def add(self, location: str, entry_id: str, moment: object, description: str, line: NewLine) -> None:
         """Add the next line of the file to its entry, which begins with it or has the same instant and description."""

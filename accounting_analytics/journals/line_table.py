@@ -65,8 +65,9 @@ def _check_columns(columns: tuple[str, ...], errors: FileErrors) -> None:
     if {"entry_id", "ledger"}.isdisjoint(columns):
         errors.fail(
             f"its columns ({shorten(', '.join(columns), limit=120)}) are not those of a line table "
-            f"({', '.join(REQUIRED_COLUMNS)}); make one of it, as the notebook 07_your_own_books does; a journal must "
-            "have the ending of its program, such as .journal or .beancount",
+            f"({', '.join(REQUIRED_COLUMNS)}); a bank's file is opened by open_bank_file, and one of QuickBooks or "
+            "Xero by open_accounting_export; a journal must have the ending of its program, such as .journal or "
+            ".beancount",
             "line 1",
         )
     missing = [name for name in REQUIRED_COLUMNS if name not in columns]

@@ -31,6 +31,7 @@ _OF_JOURNALS = {
 def read_books(path: Path, options: ReadOptions = ReadOptions()) -> FileBooks:  # noqa: B008 (immutable)
     """Read the accounts and entries of a file, each checked; nothing is posted."""
     books = FileBooks(path, options)
+    books.require_readable()
     suffix = path.suffix.lower()
     if suffix in HLEDGER_SUFFIXES:
         read_hledger_journal(path, books)

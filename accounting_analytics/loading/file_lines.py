@@ -132,12 +132,13 @@ def _joined(ids: Iterable[str]) -> str:
 
 
 def ledgers_of_file(books: FileBooks, mapping: AccountMapping, openings: Iterable[str], file: str) -> pd.DataFrame:
-    """Return the chart of accounts of a file: the accounts that have lines, and their parents.
+    """Return the chart of accounts of a file: the accounts that have lines or are named, and their parents.
 
     It states which of them are those of opening balances.
     """
-    parents = {account.id: account for account in mapping.needed(books.accounts)}
-    with_lines = {account.id for account in mapping.accounts.values()}
+    parents = {account.id: account for account in mapping.needed(mapping.accounts)}
+    found_by = {account.id: "named for the file" for account in mapping.accounts.values()}
+    found_by |= {mapping.accounts[name].id: f"lines of {books.path.name}" for name in books.accounts}
     found = parents | {account.id: account for account in mapping.accounts.values()}
     ordered = sorted(found.values(), key=lambda account: display_order(account.sort_code, account.id))
     dtypes = Ledgers.dtypes()
@@ -145,7 +146,7 @@ def ledgers_of_file(books: FileBooks, mapping: AccountMapping, openings: Iterabl
         account._asdict()
         | {
             "created_at": None,
-            "found_by": f"lines of {books.path.name}" if account.id in with_lines else "parent of an account",
+            "found_by": found_by.get(account.id, "parent of an account"),
             "parent_known": True,
         }
         for account in ordered
@@ -155,4 +156,5 @@ def ledgers_of_file(books: FileBooks, mapping: AccountMapping, openings: Iterabl
     frame.attrs["required"] = {roles[account.id]: account.id for account in ordered if account.id in roles}
     frame.attrs["openings"] = [mapping.accounts[name].id for name in openings]
     frame.attrs["file"] = file
+    frame.attrs["named"] = len(books.named)
     return frame

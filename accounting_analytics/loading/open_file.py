@@ -29,14 +29,15 @@ from accounting_analytics.reports.books.extent import attach_load_metadata
 from accounting_analytics.reports.books.value import Books
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from accounting_analytics.core.periods import ZoneLike
     from accounting_analytics.journals.file_books import FileBooks
     from accounting_analytics.reports.books.value import PeriodLike
 
-_OUTCOME = "nothing was read"
+OUTCOME = "nothing was read"
+"""What a refusal of a file says of the rest."""
 _NO_ROOTS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -117,7 +118,7 @@ def open_journal(
     require_type(roots, Mapping, "roots", "pass {'me:assets': 'assets'}")
     file, options = to_path(path, "path"), {"commodity": commodity, "virtual": virtual}
     if file.suffix.lower() not in JOURNAL_SUFFIXES:
-        FileErrors(file, _OUTCOME).fail(
+        FileErrors(file, OUTCOME).fail(
             f"it is not a journal by the end of its name ({', '.join(sorted(JOURNAL_SUFFIXES))}): rename it, or open a "
             "table of line entries with open_table"
         )
@@ -199,7 +200,7 @@ def open_table(
     """
     file = to_path(path, "path")
     if file.suffix.lower() in JOURNAL_SUFFIXES:
-        FileErrors(file, _OUTCOME).fail("it is a journal by the end of its name: open it with open_journal")
+        FileErrors(file, OUTCOME).fail("it is a journal by the end of its name: open it with open_journal")
     if midnights is not None:
         check_midnights(midnights, time_zone)
     return _open(
@@ -229,55 +230,70 @@ def _open(
     company: str | None,
     currency: str | None,
 ) -> Books:
-    """Read a file, and make books of its entries."""
+    """Read a file, and make books of its entries, which are whole: days around them have none."""
     require_month(fiscal_year_start_month)
     day_zone = choose_zone(time_zone)
     asked = None
     if period is not None:
         asked = to_period(period, "period", fiscal_year_start_month, time_zone=day_zone.name)
     digits = DEFAULT_SCALE if scale is None else check_scale(scale)
-    read_at = dt.datetime.now(dt.UTC)
-    source = f"{printable(file.name)} (sha256 {digest_of(file, _OUTCOME)})"
-    read = read_books(file, ReadOptions(time_zone=day_zone.name, scale=digits, outcome=_OUTCOME, **options))
+    read = read_books(file, ReadOptions(time_zone=day_zone.name, scale=digits, outcome=OUTCOME, **options))
+    first, days = _days(read, asked)
+    return books_of_file(
+        read,
+        days,
+        cash=None if cash is None else to_texts(cash),
+        openings=None if openings is None else to_texts(openings),
+        first_entry=first,
+        period=asked,
+        company=company,
+        currency=currency,
+        fiscal_year_start_month=fiscal_year_start_month,
+    )
+
+
+def books_of_file(
+    read: FileBooks,
+    days: Period,
+    *,
+    cash: Sequence[str] | None,
+    openings: Sequence[str] | None = None,
+    first_entry: dt.date | None = None,
+    **options: Any,  # noqa: ANN401 (those of Books)
+) -> Books:
+    """Make books of the entries of a file, of which these days are known; its balances are, with a first entry."""
+    source = f"{printable(read.path.name)} (sha256 {digest_of(read.path, read.options.outcome)})"
     check_entries(read)
     existing = list(REQUIRED_ACCOUNTS.values())
-    mapping = map_accounts(read.accounts, cash=to_texts(cash), existing=existing, id_suffix="", errors=read.errors)
+    named = dict.fromkeys(read.named, "") | read.accounts
+    mapping = map_accounts(named, cash=cash or (), existing=existing, id_suffix="", errors=read.errors)
     if cash is None:
         refuse_without_cash(read)
     check_transactions(read, mapping.accounts)
-    patterns = None if openings is None else to_texts(openings)
-    of_opening = opening_accounts(read, patterns, mapping.accounts)
-    ledgers = ledgers_of_file(read, mapping, of_opening, source)
+    ledgers = ledgers_of_file(read, mapping, opening_accounts(read, openings, mapping.accounts), source)
     lines = lines_of_file(read, mapping.accounts)
-    first, days = _days(read, asked)
     covered = days_to_text([DayRange.of_period(days)])
-    lines.attrs["notes"] = (*_notes(read), *lines.attrs["notes"], *day_zone.notes)
+    lines.attrs["notes"] = (*_notes(read), *lines.attrs["notes"], *choose_zone(days.time_zone).notes)
     metadata = {
         "file": source,
         "start_date": days.start_date.isoformat(),
         "end_date": days.end_date.isoformat(),
         "time_zone": days.time_zone,
         "expand": sorted(DEFAULT_EXPANSIONS),
-        "scale": digits,
+        "scale": read.options.scale,
         "filters": {},
         "complete": True,
         "ledgers": dict.fromkeys(ledgers["id"], covered),
         "missing": {},
         "consistency": "all",
         "of_one_moment": covered,
-        "read_at": read_at.isoformat(),
+        "read_at": dt.datetime.now(dt.UTC).isoformat(),
         "lines": len(lines),
-        "books_start": first.isoformat(),
     }
+    if first_entry is not None:
+        metadata["books_start"] = first_entry.isoformat()
     attach_load_metadata(lines, metadata)
-    return Books(
-        lines,
-        ledgers,
-        asked,
-        company=company,
-        currency=currency,
-        fiscal_year_start_month=fiscal_year_start_month,
-    )
+    return Books(lines, ledgers, **options)
 
 
 def _days(read: FileBooks, asked: Period | None) -> tuple[dt.date, Period]:

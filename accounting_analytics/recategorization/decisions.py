@@ -356,9 +356,9 @@ def write_decision_file(asked: OpenQueue, path: Path, *, time_zone: str, by: str
 
 def write_decided(asked: OpenQueue, path: Path, chosen: Mapping[int, Change]) -> None:
     """Write the transactions of a queue, those that are chosen with their category; a file that exists is replaced."""
-    ids = {row: one.updated_category_ledger_id for row, one in chosen.items()}
+    paths = {row: asked.chart.names.unique_path(one.updated_category_ledger_id) for row, one in chosen.items()}
     rows = asked.rows.assign(
-        **{"date": local_days(asked.rows).dt.date, CATEGORY: [ids.get(row, "") for row in asked.rows.index]}
+        **{"date": local_days(asked.rows).dt.date, CATEGORY: [paths.get(row, "") for row in asked.rows.index]}
     )
     _write_decisions(asked, rows, _TRANSACTION_COLUMNS, path)
 

@@ -89,7 +89,8 @@ class ReviewRecord:
             Service instance of the books (``client.instance_id``); the plan is then refused for any other instance.
         """
         if self._file:
-            refuse_file(self._file, "a plan", "changes the books of a service")
+            kept = "save(path) keeps what was decided, for decisions= of open_bank_file and propose; or "
+            refuse_file(self._file, "a plan", "changes the books of a service", kept)
         return plan_changes(self._queue, self._decided(), instance_id)
 
     def save(self, path: str | Path) -> None:

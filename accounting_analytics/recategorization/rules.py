@@ -74,7 +74,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.books.category_ledgers import Categories
     from accounting_analytics.reports.books.value import Books
 
@@ -447,21 +446,15 @@ def add_rule(path: str | Path, asked: OpenQueue, key: str, category: str, *, day
             [merchant.casefold(), direction, chart.names.name(account), *(f"day {one}" for one in days.values())]
         ),
         "merchant": merchant,
-        "category": _written(chart.find_category(category), chart.names),
+        "category": chart.names.unique_path(chart.find_category(category)),
         "direction": direction,
-        "ledger": _written(account, chart.names),
+        "ledger": chart.names.unique_path(account),
         **days,
     }
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in values.items()]
     rule = f"[[rule]]\n{''.join(lines)}"
     _append(file, rule)
     return rule
-
-
-def _written(ledger_id: str, names: LedgerNames) -> str:
-    """Path of a ledger as a person writes it; its id where other ledgers have the same path."""
-    path = names.path(ledger_id)
-    return path if names.matches(path) == {ledger_id} else ledger_id
 
 
 def _append(file: Path, rule: str) -> None:

@@ -218,7 +218,7 @@ def test_what_only_a_service_can_do_is_refused():
         lambda: aa.plan_recategorization(proposals, books),
         review.plan,
     ):
-        with pytest.raises(InputError, match=r"read from sample_lines.csv \(sha256 .*: import the file and serve it"):
+        with pytest.raises(InputError, match=r"read from sample_lines.csv \(sha256 .*import the file and serve it"):
             attempt()
 
 

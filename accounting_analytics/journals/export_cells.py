@@ -1,0 +1,401 @@
+"""Rows of files that banks and accounting programs export; amounts and days are read as a person says.
+
+Cells are text, never floats. A cell that cannot be read as stated is refused with the reading that another decimal mark
+or another order of day and month gives.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import datetime as dt
+import io
+import re
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
+
+from accounting_analytics.core.errors import AmountError
+from accounting_analytics.core.messages import quote, shorten
+from accounting_analytics.core.money import format_amount, parse_amount
+from accounting_analytics.core.periods import day_label, days_label
+from accounting_analytics.journals.entries import to_units
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from decimal import Decimal
+    from pathlib import Path
+
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.journals.file_books import FileErrors
+
+DATE_ORDERS = ("day month year", "month day year", "year month day")
+DECIMAL_MARKS = (".", ",")
+
+_SEPARATORS = (",", ";", "\t", "|")
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAY = re.compile(r"(\w+)([./ -]) ?(\w+),?\2 ?(\w+)")
+_COMPACT = {"year month day": r"(\d{4})(\d\d)(\d\d)", "day month year": r"(\d\d)(\d\d)(\d{4})"}
+_COMPACT["month day year"] = _COMPACT["day month year"]
+_TIME = re.compile(r"(?:T| )(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)? ?([AaPp][Mm])?(Z|[+-]\d\d:?\d\d)?$")
+_FIRST_OF_1900 = 69
+_NOON = 12
+_SIGNS = {
+    "€": ("EUR",),
+    "£": ("GBP",),
+    "¥": ("JPY", "CNY"),
+    "₹": ("INR",),
+    "US$": ("USD",),
+    "R$": ("BRL",),
+    "KR": ("SEK", "NOK", "DKK"),
+    "KR.": ("SEK", "NOK", "DKK"),
+    "ZŁ": ("PLN",),
+    "FR.": ("CHF",),
+}
+"""Currencies of the signs that stand beside amounts; a dollar is one of many."""
+_CURRENCY = "|".join([*map(re.escape, _SIGNS), r"\$", "[A-Z]{3}"])
+_APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
+_MINUS = r"[-+\N{MINUS SIGN}]"
+_AMOUNT = re.compile(
+    rf"(?P<open>\()?(?P<before>{_MINUS})? ?(?P<first>{_CURRENCY})? ?(?P<inside>{_MINUS})? ?"
+    rf"(?P<digits>[0-9][0-9., '{_APOSTROPHE}]*[0-9]|[0-9]|[.,][0-9]+)[.,]? ?(?P<after>{_MINUS})? ?"
+    rf"(?P<last>{_CURRENCY})?(?P<close>\))?"
+)
+_MAX_SHOWN, _SHOWN = 12, 3
+_AMBIGUOUS_DIGITS = 3
+"""So many digits after a mark may be a group of thousands."""
+
+
+class ExportRow(NamedTuple):
+    """A row with its line in the file, and its cells by heading, without spaces around them."""
+
+    line: int
+    cells: Mapping[str, str]
+
+    @property
+    def place(self) -> str:
+        """The line, as messages name it."""
+        return f"line {self.line}"
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no cell has text."""
+        return not any(self.cells.values())
+
+    def texts(self) -> str:
+        """Cells that have text, for messages."""
+        return quote(shorten(", ".join(filter(None, self.cells.values())), limit=60))
+
+
+class ExportFile(NamedTuple):
+    """A file: its lines above the headings, the headings with their line, and the rows below."""
+
+    above: Sequence[tuple[int, Sequence[str]]]
+    line: int
+    headings: Sequence[str]
+    rows: Sequence[ExportRow]
+
+
+def read_export(
+    path: Path, headings: Iterable[Collection[str]], errors: FileErrors, encoding: str = "utf-8"
+) -> ExportFile:
+    """Read the rows below the first line that has these headings, each in one of its forms, in any order."""
+    text, wanted = _decode(path, errors, encoding), [{*forms} for forms in headings]
+    tables = [_Table.of(text, separator) for separator in _SEPARATORS]
+    found = [(table, at) for table in tables if (at := table.heading(wanted)) is not None]
+    if not found:
+        _refuse_headings(wanted, tables, errors)
+    table, at = max(found, key=lambda one: len(one[0].lines[one[1]][1]))
+    if table.problem:
+        errors.fail(f"it is not valid CSV ({table.problem})", f"line {table.lines[-1][0] + 1}")
+    line, names = table.lines[at]
+    for name in dict.fromkeys(names):
+        if names.count(name) > 1 and any(name in forms for forms in wanted):
+            errors.fail(f"the heading {quote(name)} occurs more than once", f"line {line}")
+    rows = [_row(number, cells, names, errors) for number, cells in table.lines[at + 1 :]]
+    errors.raise_if_any()
+    return ExportFile(table.lines[:at], line, names, rows)
+
+
+class _Table(NamedTuple):
+    """Lines of a text with their numbers, as one separator cuts them, until one is no line of CSV."""
+
+    lines: list[tuple[int, list[str]]]
+    problem: str = ""
+
+    @classmethod
+    def of(cls, text: str, separator: str) -> Self:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True, skipinitialspace=True)
+        lines: list[tuple[int, list[str]]] = []
+        start = 1
+        try:
+            for cells in reader:
+                lines.append((start, [" ".join(one.split()) for one in cells]))
+                start = reader.line_num + 1
+        except csv.Error as error:
+            return cls(lines, str(error))
+        return cls(lines)
+
+    def heading(self, wanted: Sequence[set[str]]) -> int | None:
+        """Find the first line that has each of these headings."""
+        lines = ((number, {*cells}) for number, (_, cells) in enumerate(self.lines))
+        return next((number for number, cells in lines if wanted and all(forms & cells for forms in wanted)), None)
+
+    def likely(self) -> list[str]:
+        """Find the first line with the most cells without digits: what a person can name as columns."""
+        texts = [[one for one in cells if one and not re.search(r"\d", one)] for _, cells in self.lines]
+        return max(texts, key=len, default=[])
+
+
+def _refuse_headings(wanted: Sequence[set[str]], tables: Sequence[_Table], errors: FileErrors) -> NoReturn:
+    likely = max((table.likely() for table in tables), key=len)
+    absent = [" or ".join(map(quote, sorted(forms))) for forms in wanted if forms.isdisjoint(likely)]
+    named = (
+        f"no line has the headings {', '.join(absent)}" if wanted else "no columns are named (date=, text=, amount=)"
+    )
+    errors.fail(f"{named}; its headings are {', '.join(map(quote, likely[:_MAX_SHOWN]))}")
+
+
+def _decode(path: Path, errors: FileErrors, encoding: str) -> str:
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        errors.fail(f"it cannot be read ({error.strerror})")
+    if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%PDF")):
+        errors.fail("it is a workbook or a PDF, not CSV: export it as CSV, or save the sheet as CSV in UTF-8")
+    if b"\0" in content and not content.startswith(_UTF_16):
+        errors.fail(
+            "it has NUL bytes, so it is not CSV in UTF-8; encoding= names another, such as encoding='utf-16-le'"
+        )
+    name = "utf-16" if content.startswith(_UTF_16) else "utf-8-sig" if encoding.lower() == "utf-8" else encoding
+    try:
+        text = content.decode(name)
+    except (UnicodeDecodeError, LookupError) as error:
+        errors.fail(
+            f"it cannot be read as {encoding} ({error}): encoding= names what it is, such as encoding='cp1252' of "
+            "programs of Windows"
+        )
+    if not text.strip():
+        errors.fail("it is empty")
+    return text
+
+
+def _row(line: int, cells: Sequence[str], names: Sequence[str], errors: FileErrors) -> ExportRow:
+    if any(cells[len(names) :]):
+        errors.add(
+            f"line {line}",
+            f"it has {len(cells)} cells, the headings have {len(names)}: a text or an amount with a separator in it "
+            f"needs quotes ({quote(shorten(' | '.join(cells), limit=100))})",
+        )
+    padded = [*cells, *[""] * (len(names) - len(cells))]
+    return ExportRow(line, dict(zip(names, padded, strict=False)))
+
+
+class AmountCells:
+    """Reads amounts with a stated decimal mark, in whole minor units of one currency."""
+
+    def __init__(self, decimal_mark: str, currency: str, scale: int) -> None:
+        self.mark, self._currency, self._scale = decimal_mark, currency, scale
+
+    def units(self, cell: str) -> int:
+        """Return the minor units of a cell; one that is no amount with this decimal mark is refused."""
+        try:
+            return to_units(self._parse(cell, self.mark), self._scale)
+        except ValueError as problem:
+            other = _other(self.mark)
+            reading = self.reading(cell, other)
+            more = f"; with {quote(other)} it is {reading}" if reading else ""
+            raise ValueError(
+                f"{quote(cell)} is no amount with the decimal mark {quote(self.mark)}{problem}{more}"
+            ) from None
+
+    def reading(self, cell: str, mark: str) -> str:
+        """Write the amount of a cell with a decimal mark; empty where there is none."""
+        try:
+            return format_amount(self._parse(cell, mark))
+        except ValueError:
+            return ""
+
+    def _parse(self, cell: str, mark: str) -> Decimal:
+        """Exact amount of a cell; an error says why there is none, as the end of a sentence."""
+        match = _AMOUNT.fullmatch(cell.upper())
+        if match is None or bool(match["open"]) != bool(match["close"]):
+            raise ValueError
+        signs = [one for one in match.group("open", "before", "inside", "after") if one]
+        if len(signs) > 1:
+            raise ValueError(" (it has two signs)")
+        for sign in filter(None, match.group("first", "last")):
+            if sign != "$" and self._currency.upper() not in _SIGNS.get(sign, (sign,)):
+                raise ValueError(f" of {self._currency}: it is in {sign}")
+        whole, _, fraction = match["digits"].partition(mark)
+        whole = _without_groups(whole, mark)
+        if not whole.isdigit() or not (fraction.isdigit() or not fraction):
+            raise ValueError
+        if len(fraction) == _AMBIGUOUS_DIGITS != self._scale:
+            raise ValueError(f", as {_AMBIGUOUS_DIGITS} digits after the mark may be thousands")
+        try:
+            amount = parse_amount(f"{whole}.{fraction or '0'}", self._scale).amount
+        except AmountError:
+            raise ValueError(f" ({len(fraction)} digits after the mark, and the books have {self._scale})") from None
+        return -amount if signs and signs[0] != "+" else amount
+
+
+def _without_groups(whole: str, mark: str) -> str:
+    """Digits of a whole number without what is between its groups; the text itself where these are no groups."""
+    between = {one for one in whole if not one.isdigit()}
+    if not whole or len(between) > 1 or mark in between:
+        return whole or "0"
+    for group in between:
+        shapes = [rf"\d{{1,3}}({re.escape(group)}\d{{3}})+"]
+        shapes += [r"\d{1,2}(,\d{2})+,\d{3}"] if group == "," else []  # as in India
+        if not any(re.fullmatch(shape, whole) for shape in shapes):
+            return whole
+        whole = whole.replace(group, "")
+    return whole
+
+
+def _other(mark: str) -> str:
+    return "," if mark == "." else "."
+
+
+class DayCells:
+    """Reads days, with or without a time, in a stated order of day, month and year."""
+
+    def __init__(self, order: str) -> None:
+        self._order = order
+
+    def moment(self, cell: str) -> dt.date | dt.datetime:
+        """Return the day of a cell, or the moment where it has a time; one in another order is refused."""
+        found = read_moment(cell, self._order)
+        if found is None:
+            others = {order: read_moment(cell, order) for order in DATE_ORDERS if order != self._order}
+            readings = [f"; by {quote(order)} it is {_shown(one)}" for order, one in others.items() if one]
+            raise ValueError(f"{quote(cell)} is no day by {quote(self._order)}{''.join(readings)}")
+        return found
+
+
+def read_moment(cell: str, order: str) -> dt.date | dt.datetime | None:
+    """Read a day or a moment in an order; None where it is neither."""
+    time = _TIME.search(cell)
+    day = _read_day(cell[: time.start()] if time else cell, order)
+    if day is None or time is None:
+        return day
+    hour, minute, second = (int(one or 0) for one in time.group(1, 2, 3))
+    half = (time[4] or "").upper()
+    if half:
+        hour = hour % _NOON + (_NOON if half == "PM" else 0)
+    offset = time[5] and dt.datetime.strptime(time[5].replace(":", ""), "%z").tzinfo
+    try:
+        return dt.datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=offset or None)
+    except ValueError:
+        return None
+
+
+def _read_day(text: str, order: str) -> dt.date | None:
+    """Read a day: three parts in the order, or eight digits; a month may be a name in English."""
+    compact = re.fullmatch(_COMPACT[order], text)
+    match = compact or _DAY.fullmatch(text)
+    if match is None:
+        return None
+    parts = match.groups() if compact else match.group(1, 3, 4)
+    named = dict(zip(order.split(), parts, strict=True))
+    month = named["month"].lower()
+    if not month.isdigit():
+        places = [n for n, one in enumerate(_MONTHS, start=1) if month.startswith(one)]
+        named["month"] = str(places[0]) if places else ""
+    if not all(one.isdigit() and one.isascii() for one in named.values()):
+        return None
+    year, day = named["year"], named["day"]
+    if len(year) not in {2, 4} or len(day) > 2 or len(named["month"]) > 2:  # noqa: PLR2004 (digits of a day)
+        return None
+    try:
+        return dt.date(_full_year(year), int(named["month"]), int(day))
+    except ValueError:
+        return None
+
+
+def _full_year(year: str) -> int:
+    """Year of two or four digits; two are of 1969 to 2068, as POSIX reads them."""
+    if len(year) > 2:  # noqa: PLR2004 (digits of a year)
+        return int(year)
+    return int(year) + (2000 if int(year) < _FIRST_OF_1900 else 1900)
+
+
+def _shown(moment: dt.date) -> str:
+    return day_label(moment.date() if isinstance(moment, dt.datetime) else moment)
+
+
+def day_readings(cells: Sequence[str]) -> str:
+    """Write what cells are in each order."""
+    found = {order: [read_moment(one, order) for one in cells] for order in DATE_ORDERS}
+    texts = [
+        f"{quote(order)} reads {', '.join(map(_shown, filter(None, days)))}"
+        for order, days in found.items()
+        if all(days)
+    ]
+    return "; ".join(texts) or f"none of {', '.join(map(quote, DATE_ORDERS))} reads them"
+
+
+class StatedForms(NamedTuple):
+    """How cells are written, as a person says; None is not stated."""
+
+    date_order: str | None
+    decimal_mark: str | None
+    currency: str
+    scale: int
+
+    def missing(self, days: Sequence[tuple[str, str]], amounts: Sequence[tuple[str, str]]) -> Iterator[str]:
+        """Say what is not stated, and what some cells, each with its line, are by each reading."""
+        if days and self.date_order not in DATE_ORDERS:
+            yield f"date_order= for {at_lines(days)}: {day_readings([cell for _, cell in days])}"
+        if amounts and self.decimal_mark not in DECIMAL_MARKS:
+            reader = self.amounts()
+            readings = [
+                f"{quote(mark)} reads {', '.join(reader.reading(cell, mark) or 'no amount' for _, cell in amounts)}"
+                for mark in DECIMAL_MARKS
+            ]
+            yield f"decimal_mark= for {at_lines(amounts)}: {'; '.join(readings)}"
+
+    def amounts(self) -> AmountCells:
+        """Return what reads amounts."""
+        return AmountCells(self.decimal_mark or "", self.currency, self.scale)
+
+
+def at_lines(cells: Iterable[tuple[str, str]]) -> str:
+    """Write cells with their lines."""
+    return ", ".join(f"{quote(cell)} ({place})" for place, cell in cells)
+
+
+class ReadDay(NamedTuple):
+    """A day, the cell that it was read from, and its line."""
+
+    place: str
+    cell: str
+    day: dt.date
+
+
+def check_days(days: Sequence[ReadDay], order: str, period: Period | None, errors: FileErrors) -> None:
+    """Refuse days outside of a period; without one, those that are in order only by another order of day and month."""
+    if period is not None:
+        for one in days:
+            if not period.start_date <= one.day <= period.end_date:
+                errors.add(one.place, f"{day_label(one.day)} is not in the period, {days_label(period)}")
+        errors.raise_if_any()
+    elif not _is_in_order([one.day for one in days]):
+        for other in DATE_ORDERS:
+            moments = [read_moment(one.cell, other) for one in days]
+            if other != order and all(moments) and _is_in_order([_day_of(one) for one in moments if one]):
+                shown = [one.cell for one in days[:_SHOWN]]
+                errors.fail(
+                    f"by date_order {quote(order)} the days go up and down, and by {quote(other)} they are in order "
+                    f"({', '.join(map(quote, shown))}: {day_readings(shown)}); state the other order, or period= if "
+                    "this one is right"
+                )
+
+
+def _is_in_order(days: Sequence[dt.date]) -> bool:
+    """Whether days only go up, or only down."""
+    return [*days] in (sorted(days), sorted(days, reverse=True))
+
+
+def _day_of(moment: dt.date) -> dt.date:
+    return moment.date() if isinstance(moment, dt.datetime) else moment

@@ -1,0 +1,256 @@
+"""Journal reports of QuickBooks and Xero as books: figures, decisions, totals, balances, and what is refused."""
+
+import re
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import accounting_analytics as aa
+from accounting_analytics.core.errors import AccountingAnalyticsError, ImportRefusedError
+
+IMPORTS = Path(__file__).parents[2] / "data" / "imports"
+QUICKBOOKS = {
+    "kind": "quickbooks",
+    "time_zone": "America/New_York",
+    "currency": "USD",
+    "accounts": {
+        "Checking": "assets:bank:checking",
+        "Undeposited Funds": "assets:undeposited funds",
+        "Accounts Receivable (A/R)": "assets:receivable",
+        "Accounts Payable (A/P)": "liabilities:payable",
+        "Visa Business Card": "liabilities:card",
+        "Owner's Equity": "equity:owner",
+        "Sales of Product Income": "income:sales",
+        "Services": "income:services",
+        "Cost of Goods Sold": "expenses:cost of goods sold",
+        "Rent or Lease": "expenses:rent",
+        "Supplies": "expenses:supplies",
+    },
+    "date_order": "month day year",
+    "decimal_mark": ".",
+    "cash": ["assets:bank*", "liabilities:card"],
+    "opening": "2025-01-01",
+    "closing": {"assets:bank:checking": "22314.60", "liabilities:card": Decimal("312.07")},
+    "period": "2025-01/2025-02",
+}
+XERO = {
+    "kind": "xero",
+    "time_zone": "Europe/London",
+    "currency": "GBP",
+    "accounts": {
+        "Business Bank Account": "assets:bank:business",
+        "Accounts Receivable": "assets:receivable",
+        "VAT": "liabilities:VAT",
+        "Owner A Funds Introduced": "equity:owner A",
+        "Sales": "income:sales",
+        "Rent": "expenses:rent",
+        "Bank Fees": "expenses:bank fees",
+        "Printing & Stationery": "expenses:printing",
+    },
+    "date_order": "day month year",
+    "decimal_mark": ".",
+    "cash": "assets:bank*",
+    "opening": "2025-03-01",
+    "closing": {"assets:bank:business": "12422.06"},
+    "period": "2025-03",
+}
+FILES = {"quickbooks": (IMPORTS / "quickbooks_journal.csv", QUICKBOOKS), "xero": (IMPORTS / "xero_journal.csv", XERO)}
+
+
+@pytest.fixture
+def opened(tmp_path):
+    """Return a function that opens a sample in which a text was replaced, with other options; None leaves one out."""
+
+    def open_sample(kind, old="", new="", **options):
+        sample, given = FILES[kind]
+        text = sample.read_text(encoding="utf-8")
+        assert old in text
+        file = tmp_path / "journal.csv"
+        file.write_text(text.replace(old, new) if old else text, encoding="utf-8")
+        chosen = {name: value for name, value in {**given, **options}.items() if value is not None}
+        return aa.open_accounting_export(file, **chosen)
+
+    return open_sample
+
+
+@pytest.fixture
+def refusal(opened):
+    """Return a function that opens a changed sample, and returns why it is refused, without the name of the file."""
+
+    def message(kind, old="", new="", **options):
+        with pytest.raises(ImportRefusedError) as refused:
+            opened(kind, old, new, **options)
+        return str(refused.value).removeprefix("journal.csv: nothing was read: ")
+
+    return message
+
+
+def value(statement, row, column=-1):
+    """Amount of a row in a column of a statement."""
+    return statement[row, statement.columns[column].key].exact()
+
+
+def test_quickbooks_is_books(opened):
+    """Figures are those of the report; accounts below another one have its path, and ids follow from the content."""
+    books = opened("quickbooks", company="Ridgeline")
+    income = aa.income_statement(books)
+    assert [value(income, "net_income", column) for column in (0, 1)] == [Decimal("-2877.90"), Decimal("-119.57")]
+    assert value(income, "expenses:cost of goods sold:Green Coffee", 0) == Decimal("1050.00")
+    assert value(aa.balance_sheet(books), "assets:bank:checking") == Decimal("22314.60")
+    assert books.opening.sentence() == "Balances are sums since 1 Jan 2025, the first day of the books."
+    assert books.notes[:2] == (
+        "Compared with the lines, and equal: the totals of 10 entries, the totals of all lines.",
+        "Compared with the entries, and equal: the closing balance of assets:bank:checking, liabilities:card.",
+    )
+    assert len(books.lines) == 22
+    sales = books.lines[books.lines["journal_entry_description"].str.startswith("Sales Receipt")]
+    assert sales["journal_entry_id"].nunique() == 2
+    assert set(sales["transaction_description"].dropna()) == {"Walk-in"}
+    assert opened("quickbooks").lines["id"].tolist() == books.lines["id"].tolist()
+
+
+def test_xero_is_books(opened):
+    """Ids are the numbers of the journals."""
+    books = opened("xero")
+    assert value(aa.income_statement(books), "net_income") == Decimal("200.30")
+    assert value(aa.cash_flow_statement(books), "net_cash_flow") == Decimal("12422.06")
+    assert set(books.lines["journal_entry_id"]) == {f"xero-{number}" for number in (2041, 2042, 2043, 2044, 2047)}
+    assert set(books.lines["journal_entry_description"]) >= {"Journal 2041"}
+
+
+def test_without_an_opening_balances_are_movements(opened):
+    """Nothing says that the books begin with the file; balances of the first day may be given."""
+    books = opened("xero", opening=None, closing=None)
+    assert books.opening.is_movement
+    assert "No balance was compared with the entries (closing=)." in books.notes
+    given = opened("xero", opening={"assets:bank:business": "100.00"}, closing={"assets:bank:business": "12522.06"})
+    assert value(aa.cash_flow_statement(given), "ending_cash_balance") == Decimal("12522.06")
+
+
+@pytest.mark.parametrize(
+    ("left_out", "message"),
+    [
+        ("date_order", "'day month year' reads 1 Feb 2025, 1 Mar 2025, 1 Aug 2025; 'month day year' reads 2 Jan 2025"),
+        ("decimal_mark", "'.' reads 25,000.00, 25,000.00, 2,400.00; ',' reads no amount, no amount, no amount"),
+        ("accounts", "{'Checking': '', \"Owner's Equity\": '', 'Rent or Lease': ''"),
+    ],
+)
+def test_a_decision_that_is_not_stated_is_refused_with_its_readings(refusal, left_out, message):
+    """The first lines are shown by each reading, and the accounts to be given paths."""
+    found = refusal("quickbooks", **{left_out: None})
+    assert found.startswith(f"decisions are not stated:\n- {left_out}= ")
+    assert message in found
+
+
+WALK_IN = "02/14/2025,Sales Receipt,1044,Walk-in,,Checking,$96.25,\n,,,Walk-in,5 bags,Sales of Product Income,,$96.25\n"
+RENT = (
+    "ID 2043,,,,\n11 Mar 2025,469,Rent,900.00,\n11 Mar 2025,090,Business Bank Account,,900.00\nTotal,,,900.00,900.00\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "message"),
+    [
+        (
+            "quickbooks",
+            WALK_IN,
+            "",
+            "line 44: it states totals of 96.25 and 96.25, and 20 lines from line 6 on sum to 31,966.62",
+        ),
+        ("quickbooks", "01/08/2025", "08/01/2025", "line 14: 1 Aug 2025 is not in the period, Jan 2025 to Feb 2025"),
+        (
+            "quickbooks",
+            "01/08/2025",
+            "13/01/2025",
+            "line 14: '13/01/2025' is no day by 'month day year'; by 'day month",
+        ),
+        ("quickbooks", ",Supplies,", ",Packaging,", "line 37: account 'Packaging' has no path: add it to accounts="),
+        ("quickbooks", ",$68.40,", ",$68.40,$1.00", "line 16: it has a debit and a credit"),
+        ("quickbooks", ",$68.40,", ',"68,40",', "line 16: '68,40' is no amount with the decimal mark '.'; with ',' it"),
+        (
+            "quickbooks",
+            ",$68.40,",
+            ",€68.40,",
+            "line 16: '€68.40' is no amount with the decimal mark '.' of USD: it is",
+        ),
+        (
+            "quickbooks",
+            ',,,,,,"$1,118.40","$1,118.40"\n,,,,,,,\n01/15/2025',
+            "01/15/2025",
+            "line 17: '01/15/2025' differs from '01/08/2025' of line 14: nothing says whether it is the same entry",
+        ),
+        (
+            "xero",
+            RENT,
+            "",
+            "line 30: it states totals of 15,717.94 and 15,717.94, and 11 lines from line 7 on sum to 14,817",
+        ),
+        ("xero", "11 Mar 2025", "Mar 11 2025", "line 18: 'Mar 11 2025' is no day by 'day month year'; by 'month day"),
+        (
+            "xero",
+            "469,Rent,900.00,",
+            "469,Rent,,900.00",
+            "line 20: it states totals of 900.00 and 900.00, and 2 lines from line 18 on",
+        ),
+        ("xero", "Total,,,900.00,900.00\n", "", "line 18: this entry has no row of totals, as others have"),
+        ("xero", "ID 2043,,,,\n", "", "line 17: no row with the number of its entry"),
+        ("xero", "ID 2044", "ID 2043", "line 23: entry xero-2043 is on line 18 too"),
+        ("xero", "Debit,Credit\n", "Soll,Haben\n", "no line has the headings 'Debit', 'Credit'; its headings are"),
+    ],
+)
+def test_a_damaged_file_is_refused(refusal, kind, old, new, message):
+    """The first line that is wrong is named, with what it states and what was found."""
+    assert message in refusal(kind, old, new)
+
+
+def test_a_closing_balance_is_compared(refusal, opened):
+    """A wrong one is refused; it needs an opening, and an account with entries."""
+    assert "a closing balance of assets:bank:business of 12,422.05 is stated, and" in refusal(
+        "xero", closing={"assets:bank:business": "12422.05"}
+    )
+    for options, message in (
+        ({"opening": None}, "closing is compared with the opening balances and the entries: state opening="),
+        ({"closing": {"assets:bank": 1}}, "closing: 'assets:bank' has no entry; the accounts are assets:bank:business"),
+        ({"closing": {"assets:bank:business": 1.5}}, "closing, assets:bank:business: an amount is exact"),
+    ):
+        with pytest.raises(AccountingAnalyticsError, match=re.escape(message)):
+            opened("xero", **options)
+
+
+def test_another_program_is_refused():
+    """The two that are read are named."""
+    with pytest.raises(AccountingAnalyticsError, match="kind is 'sage', and not one of 'quickbooks', 'xero'"):
+        aa.open_accounting_export(IMPORTS / "xero_journal.csv", **{**XERO, "kind": "sage"})
+
+
+def test_without_cash_the_likely_accounts_are_named(refusal):
+    """As for every file of books."""
+    assert "likely: assets:bank:checking, liabilities:card" in refusal("quickbooks", cash=None)
+
+
+def test_an_entry_without_amounts_is_left_out(opened):
+    """A voided entry has lines of zero, or none."""
+    voided = "02/11/2025,Expense,,Rio,Voided,Checking,$0.00,\n,,,Rio,Voided,Supplies,,\n,,,,,,$0.00,$0.00\n,,,,,,,\n"
+    books = opened("quickbooks", "02/14/2025,Sales Receipt,1043", f"{voided}02/14/2025,Sales Receipt,1043")
+    assert len(books.lines) == 22
+    assert "Entries without amounts, such as voided ones, were left out: line 40." in books.notes
+
+
+def test_numbers_of_entries_separate_them(tmp_path):
+    """As a report of the desktop program has them, which repeats no day and has no empty rows."""
+    file = tmp_path / "journal.csv"
+    file.write_text(
+        "Trans #,Type,Date,Num,Name,Memo,Account,Debit,Credit\n"
+        "1,Check,01/03/2025,12,Landlord,January,Checking,,900.00\n"
+        ",,,,Landlord,January,Rent,900.00,\n"
+        "2,Deposit,01/04/2025,,Cafe,,Checking,50.00,\n"
+        ",,,,Cafe,,Sales,,50.00\n",
+        encoding="utf-8",
+    )
+    accounts = {"Checking": "assets:bank:checking", "Rent": "expenses:rent", "Sales": "income:sales"}
+    options = {**QUICKBOOKS, "accounts": accounts, "closing": {}, "cash": "assets:bank*", "period": None}
+    books = aa.open_accounting_export(file, **options)
+    assert set(books.lines["journal_entry_id"]) == {"quickbooks-1", "quickbooks-2"}
+    assert set(books.lines["journal_entry_description"]) == {"Check 12 Landlord", "Deposit Cafe"}
+    assert "The file states no totals." in books.notes
