@@ -133,3 +133,47 @@ def test_a_dry_run_posts_nothing(imported):
     assert entries(imported) == 0
     assert len(imported.store.ledgers(imported.instance)) == 4
     assert imported(rows).entries == 2
+
+
+OPENING = "Opening Balance Retained Earnings"
+
+
+def beginning(day, amount, name="begin", account="assets:bank"):
+    """Return the two rows of an opening balance."""
+    return f"{name},{day},Begin,{account},debit,{amount}\n{name},{day},Begin,{OPENING},credit,{amount}\n"
+
+
+def test_an_opening_balance_that_the_books_have_is_not_posted_again(imported):
+    """The file of the next month begins with the balance of the former one, on the day before or on its first day."""
+    imported(
+        HEADER + beginning("2025-01-31", "100.00") + entry("a", "2025-02-10", "Rent", "40.00"), cash=["assets:bank"]
+    )
+    march = beginning("2025-02-28", "60.00", "begin-2") + entry("b", "2025-03-01", "Tea", "3.00")
+    for _ in range(2):
+        summary = imported(HEADER + march)
+    assert (summary.entries, summary.known, entries(imported)) == (0, 2, 3)
+    april = entry("c", "2025-04-01", "Ink", "4.00") + beginning("2025-04-01", "57.00", "begin-3")
+    assert [imported(HEADER + april).entries for _ in range(2)] == [1, 0]
+    assert entries(imported) == 4
+
+
+def test_an_opening_balance_that_differs_is_refused(imported):
+    """A file between the two is missing; nothing is imported."""
+    imported(HEADER + beginning("2025-01-31", "100.00"), cash=["assets:bank"])
+    with pytest.raises(BooksDoNotTieError) as refused:
+        imported(HEADER + beginning("2025-02-28", "60.00", "begin-2") + entry("b", "2025-03-01", "Tea", "3.00"))
+    assert str(refused.value) == (
+        "books.csv: nothing was imported: line 2: 'Begin' begins assets:bank with 60.00, and the books have 100.00 by "
+        "the end of 28 Feb 2025: import what is missing between them first, or import the file into a new database"
+    )
+    assert entries(imported) == 1
+
+
+def test_an_opening_balance_after_a_closing_entry_is_posted(imported):
+    """Books of a year that end with a closing entry have no balance that the next year begins with."""
+    closing = f"end,2025-12-31,End,assets:bank,credit,90.00\nend,2025-12-31,End,{OPENING},debit,90.00\n"
+    imported(HEADER + beginning("2025-01-01", "100.00"), cash=["assets:bank"])
+    assert imported(HEADER + entry("a", "2025-12-10", "Rent", "10.00") + closing).entries == 2
+    assert imported(HEADER + beginning("2026-01-01", "90.00", "begin-2")).entries == 1
+    other = beginning("2026-02-01", "7.00", "begin-3", "assets:savings")
+    assert imported(HEADER + other).entries == 1

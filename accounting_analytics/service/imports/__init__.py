@@ -21,6 +21,7 @@ from accounting_analytics.journals.file_books import ReadOptions
 from accounting_analytics.journals.read_file import digest_of, read_books
 from accounting_analytics.service.database import Store, read_ledgers
 from accounting_analytics.service.imports.known_entries import SERIES, compare_with_books
+from accounting_analytics.service.imports.known_openings import known_openings
 from accounting_analytics.service.instances import NewInstance, first_instance, instance_to_fill
 from accounting_analytics.service.ledgers import NewLedger, add_ledgers, names_of_ledgers
 from accounting_analytics.service.post_entries import PostedJournal
@@ -191,7 +192,9 @@ def import_books(
         )
         check_transactions(books, mapping.accounts)
         known = compare_with_books(connection, instance, books, mapping, local=local, paths=paths)
-        new = {entry_id: entry for entry_id, entry in books.entries.items() if entry_id not in known.ids}
+        openings = known_openings(connection, ledgers, books, mapping.accounts, known=known.ids, local=local)
+        present = known.ids | openings
+        new = {entry_id: entry for entry_id, entry in books.entries.items() if entry_id not in present}
         created = mapping.needed(line.ledger_id for entry in new.values() for line in entry.lines)
         report_cash = [one.report_cash_flow for one in created] + [one.report_cash_flow for one in ledgers]
         if require_cash and not any(report_cash):
@@ -222,7 +225,7 @@ def import_books(
         cash=tuple(sorted(name for name, account in mapping.accounts.items() if account.report_cash_flow)),
         start_date=local_date(min(instants), local).isoformat(),
         end_date=local_date(max(instants), local).isoformat(),
-        known=len(known.ids),
+        known=len(present),
         missing=known.missing,
         notes=tuple(books.notes),
         accounts=tuple(_accounts(books, mapping, paths)),
