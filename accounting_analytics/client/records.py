@@ -28,7 +28,7 @@ class Ledger(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     sub_type: str
     sort_code: str
     report_cash_flow: bool
-    is_required: bool = False
+    is_required: bool | None = None
     editable: bool = True
     financial_account_type: str | None = None
     parent_id: Id | msgspec.UnsetType | None = msgspec.UNSET

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 _WITH_PARENTS = ("ledger", "ledger.parent", "ledger.parent.parent", "opposing_ledger_ids")
 _WITHOUT_PARENTS = ("ledger", "opposing_ledger_ids")
+_WITH_ALL_PARENTS = tuple("ledger" + ".parent" * levels for levels in range(10))
+"""Expand paths of a ledger in a chart of up to ten levels."""
 _DAY = dt.timedelta(days=1)
 _HALVINGS = 14
 """Requests that find the first or last day that a service accepts; 2**14 days are 44 years."""
@@ -127,6 +129,7 @@ def discover_ledgers(
     with progress_bar(progress, desc="ledgers", unit=" ledgers") as bar:
         while search.unprobed:
             bar.update(search.probe_new())
+            search.read_higher_parents(parents or {})
     ledgers = search.frame(parents or {}, given)
     ledgers.attrs["notes"] = (*ledgers.attrs["notes"], *zone_notes)
     return ledgers
@@ -160,8 +163,9 @@ def refresh_ledgers(
         search.add(ledger_id, "a line or a report")
     while search.unprobed:
         search.probe_new()
-    for row in rows:
-        keep_fields(search.found[row["id"]], row)
+        for row in rows:
+            keep_fields(search.found[row["id"]], row)
+        search.read_higher_parents(parents or {})
     return search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
 
 
@@ -177,7 +181,7 @@ def keep_fields(ledger: FoundLedger, row: Mapping[Any, Any]) -> None:
 
 @dataclass
 class FoundLedger:
-    """What is known of a ledger so far: what named it, and the fields that a line of it shows."""
+    """What is known of a ledger so far: what named it, and the fields that a line of it or of a ledger below shows."""
 
     id: str
     found_by: str
@@ -185,6 +189,7 @@ class FoundLedger:
     sort_code: str | None = None
     cash: bool | None = None
     fields: wire.Ledger | None = None
+    shown_by: str | None = None
     parent_id: str | None = None
     parent_known: bool = False
 
@@ -244,6 +249,7 @@ class LedgerSearch:
         self._in_flight = in_flight
         self._known = known
         self._expand: tuple[str, ...] = _WITH_PARENTS
+        self._asked_for_higher: set[str] = set()
         self._years_read: list[DayRange] = []
         self.days = Period(dt.date.min, dt.date.max, time_zone)
         self._days_of_known = days_of_known or self.days
@@ -322,6 +328,37 @@ class LedgerSearch:
             for opposing_id in sorted(opposing_ids):
                 self.add(opposing_id, f"opposing ledger of {self.found[ledger_id].name or ledger_id}")
         return len(ledgers)
+
+    def read_higher_parents(self, given: Mapping[str, str | None]) -> None:
+        """Read the ancestors above those that were shown, where these end below a root.
+
+        Only once no ledger is left to probe, and from one line of a ledger below; a service that shows no more refuses
+        the first request. Parents that the caller has given are not read.
+        """
+        for top in list(self.found.values()) if not self.unprobed else ():
+            below = top.shown_by
+            if top.parent_known or top.id in given or below in {None, top.id, *self._asked_for_higher}:
+                continue
+            self._asked_for_higher.add(str(below))
+            try:
+                self._show_all_parents(self.found[str(below)])
+            except InvalidRequestError:
+                self._asked_for_higher.update(self.found)
+                return
+
+    def _show_all_parents(self, ledger: FoundLedger) -> None:
+        """Read one line of a ledger with all ancestors of the ledger."""
+        lines = self._client.iter_line_entries(
+            ledger.id,
+            self.days.start_date,
+            self.days.end_date,
+            time_zone=self.days.time_zone,
+            expand=_WITH_ALL_PARENTS,
+            limit=1,
+        )
+        for line in itertools.islice(lines, 1):
+            if line.ledger is not None:
+                self.set_fields(ledger, line.ledger)
 
     def _day(self, line: wire.LineEntry) -> dt.date:
         return local_date(as_utc(line.datetime), self._zone)
@@ -459,9 +496,10 @@ class LedgerSearch:
         frame.attrs["notes"] = (discovery.claim(), *self._notes(roles))
         return frame
 
-    def set_fields(self, ledger: FoundLedger, fields: wire.Ledger) -> None:
-        """Take over the fields of a nested ledger, and add its parent."""
+    def set_fields(self, ledger: FoundLedger, fields: wire.Ledger, shown_by: str | None = None) -> None:
+        """Take over the fields of a nested ledger, which a line of `shown_by` shows, and add its parent."""
         ledger.fields, ledger.name, ledger.sort_code = fields, fields.name, fields.sort_code
+        ledger.shown_by = shown_by or ledger.id
         if fields.parent_id is not msgspec.UNSET:
             ledger.parent_id, ledger.parent_known = fields.parent_id, True
         if fields.parent is msgspec.UNSET:
@@ -470,8 +508,8 @@ class LedgerSearch:
         if fields.parent is not None:
             ledger.parent_id = fields.parent.id
             parent = self.add(fields.parent.id, f"parent of {fields.name}")
-            if parent.fields is None or not parent.parent_known:
-                self.set_fields(parent, fields.parent)
+            if parent.fields is None or parent.shown_by != parent.id:
+                self.set_fields(parent, fields.parent, ledger.shown_by)
 
     def _notes(self, required: Mapping[RequiredLedger, str]) -> Iterator[str]:
         unknown = [ledger.name or ledger.id for ledger in self.found.values() if not ledger.parent_known]
@@ -487,7 +525,8 @@ class LedgerSearch:
                 f"unknown, and the type where the parents do not show it: {join_ids(without_lines)}."
             )
         unrecognised = [str(role) for role in RequiredLedger if role not in required]
-        if unrecognised:
+        shows_required = all(ledger.fields and ledger.fields.is_required is not None for ledger in self.found.values())
+        if unrecognised and not shows_required:
             yield (
                 f"These required ledgers have no line by which to recognise them: {', '.join(unrecognised)}; their ids "
                 "can be given."
@@ -495,7 +534,9 @@ class LedgerSearch:
 
 
 def _required_role(fields: wire.Ledger) -> RequiredLedger | None:
-    return required_ledger(is_required=fields.is_required, sub_type=fields.sub_type, debit_credit=fields.debit_credit)
+    return required_ledger(
+        is_required=bool(fields.is_required), sub_type=fields.sub_type, debit_credit=fields.debit_credit
+    )
 
 
 def _opposing_ids(lines: Iterable[wire.LineEntry]) -> set[str]:

@@ -76,9 +76,10 @@ def load_whole_books(
         reader = WindowReader(request, last_day=asked.end_date)
         while search.unprobed:
             missing += _read_new(search, reader, store, bar)
+            for row in known:
+                keep_fields(search.found[row["id"]], row)
+            search.read_higher_parents(parents)
         check_newest_days(reader, store, set(search.found))
-    for row in known:
-        keep_fields(search.found[row["id"]], row)
     ledgers = search.frame(parents, {})
     first = min(search.first_day or asked.start_date, asked.start_date)
     period = Period(first, asked.end_date, asked.time_zone)

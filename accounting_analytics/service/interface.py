@@ -28,12 +28,13 @@ NULLABLE_PARAMETERS = frozenset({"expand", "is_cashflow", "limit", "page_token",
 """Query parameters that the interface allows to be null: in a URL, null is an empty value."""
 
 LedgerPath = Literal["parent", "parent.parent"]
-LineEntryPath = Literal[
-    "ledger", "ledger.parent", "ledger.parent.parent", "transaction", "journal_entry", "opposing_ledger_ids"
-]
+_LEDGER_PATHS = tuple("ledger" + ".parent" * levels for levels in range(10))
+"""A ledger with no parent, its parent, and so on: all ancestors in a chart of up to ten levels."""
 if TYPE_CHECKING:
+    LineEntryPath = str
     TimeZoneName = str
 else:
+    LineEntryPath = Literal[(*_LEDGER_PATHS, "transaction", "journal_entry", "opposing_ledger_ids")]
     TimeZoneName = Literal[tuple(sorted(time_zone_names()))]
 
 _NOT_EMPTY = Meta(min_length=1, pattern=r"^[^\x00]+$")

@@ -109,6 +109,53 @@ def test_unknown_parents_are_noted(connected):
     assert given["parent_known"].to_dict() == {"bank": True, "expenses": False, "owed": False, "rent": True}
 
 
+DEEP_TABLE = """entry_id,datetime,entry_description,ledger,debit_credit,amount
+rent,2025-01-02,Rent,expenses:premises:london:office:rent:ground,debit,1450.00
+rent,2025-01-02,Rent,assets:bank:checking,credit,1450.00
+sale,2025-01-03,Sale,assets:bank:checking,debit,300.00
+sale,2025-01-03,Sale,income,credit,300.00
+"""
+
+
+@pytest.fixture(scope="module")
+def deep_table(posted_books, tmp_path_factory):
+    """Return books whose ledgers with lines have one to six levels."""
+    file = tmp_path_factory.mktemp("deep") / "lines.csv"
+    file.write_text(DEEP_TABLE, encoding="utf-8")
+    return posted_books.import_file(file, cash=["assets:bank*"])
+
+
+def test_every_parent_of_imported_books_is_known(deep_table):
+    """All ancestors of all levels are shown by one more request for each line that does not reach its root."""
+    with deep_table.client(time_zone="UTC") as client:
+        ledgers = aa.discover_ledgers(client, *MARCH)
+        books = aa.load_books(client, "2025-01")
+    assert ledgers["parent_known"].all()
+    assert ledgers["type"].notna().all()
+    assert len(ledgers.attrs["notes"]) == 1  # the claim about the list of ledgers; nothing is asked of the reader
+    parents = dict(zip(ledgers["id"], ledgers["parent_id"], strict=True))
+    levels = {name: 1 for name in parents if pd.isna(parents[name])}
+    while len(levels) < len(parents):
+        levels |= {name: levels[parents[name]] + 1 for name in parents if parents[name] in levels}
+    assert sorted(levels.values()) == [1, 1, 1, 2, 2, 3, 3, 4, 5, 6]
+    assert dict(zip(books.ledgers["id"], books.ledgers["parent_id"], strict=True)) == parents
+
+
+def test_a_service_that_shows_two_parents_is_asked_once_for_more(deep_table, distortion, forwarding):
+    """Where a service refuses higher parents, one request is refused, and the unknown ones are noted as ever."""
+
+    def refuse_higher_parents(_path, params):
+        return 422 if "ledger.parent.parent.parent" in params.get("expand", "") else None
+
+    through = distortion(status=refuse_higher_parents)
+    with forwarding(deep_table.base_url, through) as base_url, deep_table.client(base_url, time_zone="UTC") as client:
+        ledgers = aa.discover_ledgers(client, *MARCH)
+    assert len([path for path, params in through.requests if refuse_higher_parents(path, params)]) == 1
+    unknown = set(ledgers.loc[~ledgers["parent_known"], "name"])
+    assert unknown == {"london", "premises", "assets", "expenses", "office"}
+    assert "The parent of 5 ledgers is unknown" in ledgers.attrs["notes"][1]
+
+
 def test_ledgers_of_one_tree_have_one_type(connected):
     """Ancestors without a line, which nested ledgers do not reach, have the type of the ledgers below them."""
     parents = {"rent": "premises", "premises": "operating", "operating": "all costs", "bank": None}

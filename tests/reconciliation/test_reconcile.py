@@ -231,11 +231,14 @@ def add_thousand(path, _params, body):
 
 @pytest.fixture
 def reconciled_deep(deep_books, distortion, forwarding):
-    """Return a function that reconciles a month of the deep books through a distortion."""
+    """Return a function that reconciles a month of the deep books, of which two parents are shown, distorted."""
+
+    def refuse_higher_parents(_path, params):
+        return 422 if "ledger.parent.parent.parent" in params.get("expand", "") else None
 
     def reconcile(**changes):
         with (
-            forwarding(deep_books.base_url, distortion(**changes)) as base_url,
+            forwarding(deep_books.base_url, distortion(status=refuse_higher_parents, **changes)) as base_url,
             aa.LedgerClient(base_url, token=deep_books.token, instance_id=deep_books.instance_id) as client,
         ):
             return aa.reconcile(aa.load_books(client, "2025-01", progress=False))

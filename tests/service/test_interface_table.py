@@ -22,7 +22,7 @@ ROWS = {
     "retrieve_cash_flow_report": 2 + 4, "statements": 41,
 }  # fmt: skip
 VALUES = {
-    "debit_credit": 2, "financial_account_type": 8, "sub_type": 12, "type": 5, "ledger_path": 2, "line_entry_path": 6,
+    "debit_credit": 2, "financial_account_type": 8, "sub_type": 12, "type": 5, "ledger_path": 2, "line_entry_path": 13,
     "posted_status": 1, "review_status": 2,
 }  # fmt: skip
 
