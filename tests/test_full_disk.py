@@ -64,7 +64,7 @@ def check_error(finished, code, *texts):
 def test_import(run, tmp_path):
     """Books that do not fit are not imported at all; with enough space all of them are."""
     (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
-    command = ("import", "lines.csv", "--database", "books.db", "--no-cash")
+    command = ("import", "lines.csv", "--database", "books.db", "--no-cash", "--time-zone", "UTC")
     check_error(run(*command, most=300_000), 4, "the disk of the database is full; nothing was changed")
     assert {path.name for path in tmp_path.iterdir()} == {"lines.csv", "books.db"}
     assert run("service", "instances", "list", "--database", "books.db").stderr == "no entries\n"
@@ -107,7 +107,11 @@ def test_a_start_on_a_full_disk(run, tmp_path):
     """A service or an import that cannot create its file says that the disk is full; then one with space succeeds."""
     (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
     full = ("books.db cannot be opened, because its disk is full", "nothing was changed, make space")
-    for command in (("serve",), ("import", "lines.csv", "--cash", "assets:*"), ("service", "instances", "create")):
+    for command in (
+        ("serve",),
+        ("import", "lines.csv", "--cash", "assets:*", "--time-zone", "UTC"),
+        ("service", "instances", "create"),
+    ):
         for most in (1, 5000):
             check_error(run(*command, "--database", "books.db", most=most), 2, *full)
     assert run("service", "instances", "create", "--database", "books.db").returncode == 0

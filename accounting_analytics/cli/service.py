@@ -49,7 +49,6 @@ def serve(
     database: DatabaseOption,
     host: str = "127.0.0.1",
     port: int = 0,
-    localtime: str | None = None,
     public_host: tuple[str, ...] = (),
     requests_per_minute: PositiveInt | None = None,
     allow_remote: bool = False,
@@ -64,8 +63,6 @@ def serve(
         Address to bind to; 127.0.0.1 by default.
     port
         Port; 0, as by default, means any free port.
-    localtime
-        Zone that `localtime` means; that of each instance by default.
     public_host
         Host name that requests may carry, behind a proxy; repeatable.
     requests_per_minute
@@ -77,7 +74,6 @@ def serve(
     options = service.ServiceOptions(
         host=host,
         port=port,
-        localtime=localtime,
         allow_remote=allow_remote,
         requests_per_minute=requests_per_minute,
         public_hosts=public_host,
@@ -104,6 +100,8 @@ def import_books(
     roots: Annotated[tuple[str, ...], Parameter(name="--root", metavar="OLD=NEW")] = (),
     scale: int | None = None,
     time_zone: str | None = None,
+    company: str | None = None,
+    currency: str | None = None,
     virtual: bool = False,
     use_entry_dates: bool = False,
     midnights: Literal["days", "instants"] | None = None,
@@ -128,7 +126,11 @@ def import_books(
     scale
         Fraction digits of a new database; as configured by default, or 2.
     time_zone
-        IANA name of the zone that days are counted in; as configured by default, or UTC.
+        IANA name of the zone that days are counted in: of the first import, kept with the books; or as configured.
+    company
+        Name that statements are headed with; kept with the books until an import states another.
+    currency
+        Currency of all amounts, such as EUR, which a journal may state itself; kept like the company.
     virtual
         Import virtual postings of a journal too.
     use_entry_dates
@@ -151,6 +153,8 @@ def import_books(
                 file,
                 scale=settings.scale(),
                 time_zone=settings["time_zone"],
+                company=company,
+                currency=currency,
                 cash=cash,
                 commodity=commodity,
                 virtual=virtual,
@@ -160,9 +164,25 @@ def import_books(
                 require_cash=not no_cash,
                 dry_run=dry_run,
             )
+        _print_summary(summary, with_accounts=dry_run, as_json=as_json)
         if not dry_run:
-            print_message(f"imported; to serve it: {command_line('serve', database=store.name)}")
-    _print_summary(summary, with_accounts=dry_run, as_json=as_json)
+            _print_next_steps(store, summary)
+
+
+def _print_next_steps(store: service.Store, summary: service.ImportSummary) -> None:
+    """Ask for what nothing states yet, and print how the books are served and reached."""
+    options = {"company": "--company NAME", "currency": "--currency CODE"}
+    unknown = [name for name in options if getattr(summary, name) is None]
+    if unknown:
+        print_message(
+            f"Nothing states the {' and the '.join(unknown)} that statements are headed with: repeat this command with "
+            f"{' '.join(options[name] for name in unknown)}, which is kept with the books"
+        )
+    instance = store.instance(summary.instance_id)
+    port = service.port_of(instance)
+    print_message(f"Imported. To serve it: {command_line('serve', database=store.name, port=port)}")
+    for line in service.connection_lines(store, instance, f"http://127.0.0.1:{port}"):
+        print_message(line)
 
 
 def _root(text: str) -> tuple[str, str]:
@@ -200,7 +220,11 @@ def _print_summary(summary: service.ImportSummary, *, with_accounts: bool, as_js
         print_message(f"{summary.known} entries are in the books already and were left out")
     for entry in summary.missing:
         print_message(f"in the books, not in the file any more: {entry}")
-    row = {name: value for name, value in summary.to_row().items() if as_json or name not in _IN_MESSAGES}
+    row = {
+        name: value
+        for name, value in summary.to_row().items()
+        if as_json or (name not in _IN_MESSAGES and value is not None)
+    }
     if with_accounts and as_json:
         row["accounts"] = [asdict(account) for account in summary.accounts]
     elif with_accounts:
@@ -220,7 +244,9 @@ def create_instance(
     instance: str | None = None,
     tier: int = 3,
     scale: int | None = None,
-    localtime: str = "UTC",
+    time_zone: str | None = None,
+    company: str | None = None,
+    currency: str | None = None,
     entries_start: Date = None,
     token_file: Path | None = None,
     as_json: Json = False,
@@ -237,8 +263,12 @@ def create_instance(
         Subscription tier, 1 to 3; 3 by default.
     scale
         Fraction digits of the currency; as configured by default, or 2.
-    localtime
-        Zone that `localtime` means; UTC by default.
+    time_zone
+        IANA name of the zone that days are counted in; without it, the first import states it.
+    company
+        Name that statements are headed with.
+    currency
+        Currency of all amounts, such as EUR.
     entries_start
         First day of the books; requests for earlier days are refused.
     token_file
@@ -247,10 +277,12 @@ def create_instance(
     from accounting_analytics.client.settings import load_settings
     from accounting_analytics.core.money import DEFAULT_SCALE
 
-    stated = load_settings(scale=scale).scale()
-    digits = DEFAULT_SCALE if stated is None else stated
+    configured = load_settings(scale=scale).scale()
+    digits = DEFAULT_SCALE if configured is None else configured
     start = parse_date(entries_start, "--entries-start") if entries_start else None
-    new = service.NewInstance(name, tier, digits, localtime, entries_start=start, id=instance)
+    new = service.NewInstance(
+        name, tier, digits, time_zone, entries_start=start, id=instance, company=company, currency=currency
+    )
     with service.Store.open(database.database) as store:
         created = service.create_instance(store, new, token_file=token_file)
         print_records([row for row in store.instances() if row.id == created], as_json=as_json)
@@ -260,7 +292,7 @@ def create_instance(
 def list_instances(*, database: DatabaseOption, as_json: Json = False) -> None:
     """List the instances of a database."""
     with service.Store.open(database.database, create=False) as store:
-        print_records(store.instances(), as_json=as_json, optional=["entries_start", "localtime"])
+        print_records(store.instances(), as_json=as_json, optional=["entries_start", "tier", "scale", "currency"])
 
 
 @instances.command(name="set-tier")

@@ -21,7 +21,7 @@ from accounting_analytics.client.auth import (
 from accounting_analytics.client.ledger_client import LedgerClient
 from accounting_analytics.client.secret import MASK
 from accounting_analytics.core.errors import ConfigurationError
-from accounting_analytics.core.messages import quote
+from accounting_analytics.core.messages import HEADING, is_heading, quote
 from accounting_analytics.core.money import DEFAULT_SCALE, MAX_SCALE
 
 if TYPE_CHECKING:
@@ -52,7 +52,6 @@ _NAMES_OF_CLIENTS = (
     "fiscal_year_start_month",
 )
 _NAMES = (*_NAMES_OF_CLIENTS, "books", "browser")
-_MAX_NAME = 200
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MONTHS = tuple(map(str, range(1, 13)))
 _SCALES = tuple(map(str, range(MAX_SCALE + 1)))
@@ -165,8 +164,7 @@ class Settings:
         """Company, currency and fiscal year, checked."""
         for name in ("company", "currency"):
             text = self[name]
-            is_shown = text is None or (text.strip() and text.isprintable() and len(text) <= _MAX_NAME)
-            self._require(is_shown, name, f"1 to {_MAX_NAME} printable characters")
+            self._require(text is None or is_heading(text), name, HEADING)
         month = str(self["fiscal_year_start_month"])
         self._require(month in _MONTHS, "fiscal_year_start_month", "a month from 1 to 12")
         return Presentation(self["company"], self["currency"], int(month))

@@ -14,6 +14,9 @@ _MAX_LENGTH = 60
 TERMINAL_WIDTH = 80
 _MAX_LINES = 30
 _MAX_LISTED = 20
+_MAX_HEADING = 200
+HEADING = f"1 to {_MAX_HEADING} printable characters"
+"""What a company or currency must be."""
 
 
 def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
@@ -37,6 +40,11 @@ def first_lines(lines: Sequence[str], *, limit: int = _MAX_LISTED) -> list[str]:
     """First lines of a list, and a last one that counts the others."""
     more = len(lines) - limit
     return [*lines[:limit], f"and {more:,} more"] if more > 0 else list(lines)
+
+
+def is_heading(text: str) -> bool:
+    """Whether statements can be headed with a text, such as a company or currency."""
+    return bool(text.strip()) and text.isprintable() and len(text) <= _MAX_HEADING
 
 
 def quote(value: object, *, limit: int = _MAX_LENGTH) -> str:

@@ -167,6 +167,8 @@ def _post_books(database: Path) -> str:
                     name=COMPANY,
                     id=INSTANCE_ID,
                     localtime=DemoCompany.time_zone,
+                    company=COMPANY,
+                    currency=CURRENCY,
                     # fixed ids: a plan made with one demo company applies to the next
                     required_ledger_ids=_REQUIRED_LEDGER_IDS,
                 ),

@@ -92,6 +92,7 @@ class FileBooks:
     Lines name their ledgers as the file does. Entries and their first lines are found by the id in the file; each
     account has the line that names it first, and each account with lines that state a transaction has those lines.
     Those that are `padded` have a line of a ``pad`` of beancount. Accounts that are `named` may have no line.
+    All amounts of a journal are in its `commodity`.
     """
 
     def __init__(self, path: Path, options: ReadOptions = ReadOptions()) -> None:  # noqa: B008 (immutable)
@@ -104,6 +105,7 @@ class FileBooks:
         self.transactions: defaultdict[str, list[str]] = defaultdict(list)
         self.padded: set[str] = set()
         self.named: list[str] = []
+        self.commodity: str | None = None
         self.notes: list[str] = []
         self._last_id = ""
         self._parts: dict[str, list[tuple[int, str]]] = {}
@@ -200,7 +202,7 @@ class FileBooks:
 
 
 class InstantParser:
-    """Parses dates and times, each distinct value once; `local_count` of them had no offset and got the time zone.
+    """Parses dates and times, each distinct value once; those without an offset are of the time zone.
 
     `midnights` is what midnights of UTC are where all instants with an offset are some: ``days`` or ``instants``.
     """
@@ -212,7 +214,6 @@ class InstantParser:
         self._earliest: dt.datetime | None = None
         self._are_midnights = True
         self._parsed: dict[object, dt.datetime] = {}
-        self.local_count = 0
 
     def parse(self, value: object) -> dt.datetime:
         """UTC instant of ISO 8601 text, a date or a datetime; refuse a local time that is not exactly one instant."""
@@ -224,7 +225,6 @@ class InstantParser:
     def _to_utc(self, value: object) -> dt.datetime:
         moment = _read_moment(value)
         if moment.tzinfo is None:
-            self.local_count += 1
             return self._in_utc(self._local(moment, value), value)
         instant = self._in_utc(moment, value)
         is_midnight = instant.time() == dt.time.min

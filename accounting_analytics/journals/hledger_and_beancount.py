@@ -323,6 +323,7 @@ def _in_commodity(entries: dict[str, JournalEntry], books: FileBooks) -> dict[st
         )
     if commodity is not None and commodity not in counts:
         books.errors.fail(f"it has no amounts in commodity {commodity!r}; it has, at their prices, {named}")
+    books.commodity = commodity or next(iter(counts), None)
     if len(counts) < 2:  # noqa: PLR2004 (nothing is left out)
         return entries
     kept, whole = {}, []

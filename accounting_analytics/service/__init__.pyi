@@ -1,5 +1,6 @@
 from .app import ServiceOptions
 from .audit_log import list_changes
+from .connection_lines import connection_lines, port_of
 from .database import Store
 from .imports import ImportSummary, import_books, store_to_fill
 from .instances import (
@@ -21,12 +22,14 @@ __all__ = [
     "ServiceOptions",
     "Store",
     "choose_instance",
+    "connection_lines",
     "create_instance",
     "import_books",
     "issue_token",
     "list_changes",
     "list_ledgers",
     "list_tokens",
+    "port_of",
     "rename_ledger",
     "revoke_token",
     "running",

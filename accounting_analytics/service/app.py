@@ -9,7 +9,7 @@ import re
 import secrets
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from accounting_analytics.core.errors import ConfigurationError, OperationRefusedError
-from accounting_analytics.core.periods import zone
 from accounting_analytics.service.instances import instance_of_token, token_key
 from accounting_analytics.service.interface import Error, Health, Query, ValidationError, encode
 from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document
@@ -67,8 +66,6 @@ class ServiceOptions:
         Whether other machines may reach the service.
     public_hosts : sequence of str
         Host names that requests may use, besides those of loopback.
-    localtime : str, optional
-        Time zone that ``localtime`` means in every instance, instead of the one it was created with.
     requests_per_minute : int, optional
         Requests per minute and instance; no limit if omitted.
 
@@ -76,15 +73,12 @@ class ServiceOptions:
     ------
     ConfigurationError
         Other machines could reach the service, which is not allowed; or the port does not exist.
-    PeriodError
-        The time zone is unknown.
     """
 
     host: str = LOOPBACK
     port: int = 0
     allow_remote: bool = False
     public_hosts: Sequence[str] = ()
-    localtime: str | None = None
     requests_per_minute: int | None = None
 
     def __post_init__(self) -> None:
@@ -103,8 +97,6 @@ class ServiceOptions:
             raise ConfigurationError(
                 f"port {self.port} does not exist; use a port from 0 (any free one) to {_MAX_PORT}"
             )
-        if self.localtime is not None:
-            zone(self.localtime)
 
     @property
     def is_remote(self) -> bool:
@@ -183,7 +175,6 @@ class LedgerService:
 
     def __init__(self, store: Store, options: ServiceOptions) -> None:
         self._store = store
-        self._localtime = options.localtime
         self._rate_limits = RateLimits(options.requests_per_minute)
         self._page_token_key = store.page_token_key()
 
@@ -233,7 +224,7 @@ class LedgerService:
                 status=404,
                 error_code="instance_not_found",
             )
-        return replace(instance, localtime=self._localtime) if self._localtime else instance
+        return instance
 
     def _authenticated(self, request: Request) -> Instance:
         headers = request.headers.getlist("authorization")

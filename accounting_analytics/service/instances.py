@@ -10,6 +10,7 @@ import hmac
 import secrets
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from hashlib import sha256
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,7 +20,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from accounting_analytics.core.atomic_files import remove_temporary_files, replace_file
 from accounting_analytics.core.errors import ConfigurationError, InputError
-from accounting_analytics.core.messages import join_ids
+from accounting_analytics.core.messages import HEADING, is_heading, join_ids, quote
 from accounting_analytics.core.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.core.periods import LOCALTIME, zone
 from accounting_analytics.journals.entries import check_text, is_valid_id
@@ -43,16 +44,19 @@ _NO_HASH = bytes(sha256().digest_size)
 class NewInstance(NamedTuple):
     """An instance to create; required ledgers without a given id get a new one.
 
-    Entries and report periods before `entries_start`, a day in the zone `localtime`, are refused.
+    Entries and report periods before `entries_start`, a day in the zone `localtime`, are refused. What is None, nothing
+    states yet: a later import may.
     """
 
     name: str = "books"
     tier: int = 3
     scale: int = DEFAULT_SCALE
-    localtime: str = "UTC"
+    localtime: str | None = None
     entries_start: dt.date | None = None
     id: str | None = None
     required_ledger_ids: Mapping[RequiredLedger, str] = MappingProxyType({})
+    company: str | None = None
+    currency: str | None = None
 
 
 def create_instance(store: Store, new: NewInstance | None = None, *, token_file: Path | None = None) -> str:
@@ -88,22 +92,63 @@ def first_instance(store: Store, new: NewInstance) -> Iterator[tuple[Connection,
 
 
 def instance_to_fill(
-    store: Store, instance_id: str | None = None, *, scale: int | None = None
+    store: Store, instance_id: str | None = None, *, scale: int | None = None, time_zone: str | None = None
 ) -> Instance | NewInstance:
-    """Instance with an id, or the only one; of a database without any, a new one to create.
+    """Instance with an id, or the only one, with the zone of its days; of a database without any, a new one to create.
 
-    A `scale` must be that of an instance that exists.
+    A `scale` and a zone must be those of an instance that exists; the zone of one without is stated by `time_zone`.
     """
     if not store.instances():
         digits = DEFAULT_SCALE if scale is None else check_scale(scale)
-        return NewInstance(id=instance_id or new_id("ins"), scale=digits)
+        new = NewInstance(id=instance_id or new_id("ins"), scale=digits)
+        return new._replace(localtime=_zone_to_fill(store, None, time_zone))
     instance = store.instance(choose_instance(store, instance_id))
     if scale not in {None, instance.scale}:
         raise ConfigurationError(
             f"the instance {instance.id} has amounts of {instance.scale} fraction digits, not {scale}: leave out "
             "--scale and ACCOUNTING_ANALYTICS_SCALE; a new database can have others"
         )
-    return instance
+    return replace_fields(instance, localtime=_zone_to_fill(store, instance.localtime, time_zone))
+
+
+def _zone_to_fill(store: Store, known: str | None, stated: str | None) -> str:
+    """Return the zone of the days of an import, which the instance or the caller states, and never two."""
+    name = None if stated is None else zone(stated).key
+    if known is None and name is None:
+        raise ConfigurationError(
+            f"nothing states in which time zone the days of {store.name} are counted, and none is assumed; nothing was "
+            "imported. Give it once, it is kept with the books: --time-zone America/New_York, or UTC (time_zone=), or "
+            "set ACCOUNTING_ANALYTICS_TIME_ZONE"
+        )
+    if name not in {None, known} and known is not None:
+        raise ConfigurationError(
+            f"the days of {store.name} are counted in {known}, and this import states {name}; nothing was imported. "
+            f"Give --time-zone {known}, or leave out --time-zone and ACCOUNTING_ANALYTICS_TIME_ZONE; books in another "
+            "zone need a new database"
+        )
+    return str(known or name)
+
+
+def describe_instance(
+    connection: Connection, instance: Instance, *, localtime: str | None, company: str | None, currency: str | None
+) -> Instance:
+    """Keep the zone, company and currency of an instance; what is None stays as it was stated before."""
+    stated = {
+        "localtime": localtime,
+        "company": check_heading(company, "company"),
+        "currency": check_heading(currency, "currency"),
+    }
+    known = {name: value for name, value in stated.items() if value is not None}
+    if known:
+        connection.execute(update(tables.instances).where(tables.instances.c.pk == instance.pk).values(known))
+    return read_instance(connection, instance.id)
+
+
+def check_heading(text: str | None, name: str) -> str | None:
+    """Return a company or currency; refuse one that no statement can be headed with."""
+    if text is not None and not is_heading(text):
+        raise InputError(f"{name} is {quote(text)}; it must be {HEADING}")
+    return text
 
 
 def choose_instance(store: Store, instance_id: str | None = None) -> str:
@@ -136,14 +181,16 @@ def _check_tier(tier: int) -> int:
 def _add_instance(connection: Connection, new: NewInstance) -> Instance:
     """Write a new instance with its required ledgers."""
     if new.localtime == LOCALTIME:
-        raise InputError("the time zone that 'localtime' means must be an IANA name such as 'America/New_York'")
+        raise InputError("the time zone of an instance must be an IANA name such as 'America/New_York'")
     instance_id = new_id("ins") if new.id is None else check_header_id(new.id, "instance")
     row = {
         "id": instance_id,
         "name": check_text(new.name, "the name of an instance"),
         "tier": _check_tier(new.tier),
         "scale": check_scale(new.scale),
-        "localtime": zone(new.localtime).key,
+        "localtime": None if new.localtime is None else zone(new.localtime).key,
+        "company": check_heading(new.company, "company"),
+        "currency": check_heading(new.currency, "currency"),
         "entries_start": new.entries_start,
         "created_at": now(),
     }

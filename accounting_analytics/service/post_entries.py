@@ -114,7 +114,7 @@ class PostedJournal:
         self._connection = connection
         self._instance = instance
         self._ledgers = ledgers
-        self._zone = ZoneInfo(instance.localtime)
+        self._zone = ZoneInfo(instance.time_zone)
         self._tag_keys: dict[NewTag, int] = {}
         self._entry_keys = count(_last_key(connection, tables.journal_entries) + 1)
         self._line_keys = count(_last_key(connection, tables.line_entries) + 1)

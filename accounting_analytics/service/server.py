@@ -13,9 +13,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.core.errors import BooksDoNotTieError, ConfigurationError
-from accounting_analytics.core.money import DEFAULT_SCALE
 from accounting_analytics.service.app import ServiceOptions, create_app
-from accounting_analytics.service.database import Store, beside, find_damage
+from accounting_analytics.service.connection_lines import connection_lines
+from accounting_analytics.service.database import Store, find_damage
 from accounting_analytics.service.instances import NewInstance, first_instance
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
                 "one first with 'accounting-analytics service instances create', or import books into it"
             )
         if is_new:
-            with first_instance(store, NewInstance(localtime=options.localtime or "UTC")):
+            with first_instance(store, NewInstance()):
                 pass
         app = create_app(store, options)
         with _listen(options) as listener, suppress(KeyboardInterrupt):
@@ -101,22 +101,21 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:
-    token_file = beside(store.path, ".token").absolute() if store.path else None
+    """Print what is served, and the lines that connect a client to the first instance."""
     instances = store.instances()
     created = ", new: an instance and its access token were created" if new else ""
     echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{created})")
     for instance in instances:
-        echo(f"instance {instance.id} ({instance.name}), tier {instance.tier}, scale {instance.scale}")
+        name, days = instance.company or instance.name, instance.localtime or "a zone that nothing states yet"
+        echo(f"instance {instance.id} ({name}), tier {instance.tier}, scale {instance.scale}, days in {days}")
     if new:
         file = shlex.quote(store.name)
-        echo(f"Its books are new and empty; to fill them: accounting-analytics import FILE --database {file}")
-    echo("To use it from another terminal:")
-    echo(f"  export ACCOUNTING_ANALYTICS_BASE_URL={shlex.quote(base_url)}")
-    echo(f"  export ACCOUNTING_ANALYTICS_INSTANCE_ID={shlex.quote(instances[0].id)}")
-    if token_file and token_file.exists():
-        echo(f"  export ACCOUNTING_ANALYTICS_TOKEN_FILE={shlex.quote(str(token_file))}")
-    if instances[0].scale != DEFAULT_SCALE:
-        echo(f"  export ACCOUNTING_ANALYTICS_SCALE={instances[0].scale}")
+        echo(
+            "Its books are new and empty; to fill them: "
+            f"accounting-analytics import FILE --database {file} --time-zone ZONE"
+        )
+    for line in connection_lines(store, instances[0], base_url):
+        echo(line)
 
 
 class _Protocol(H11Protocol):

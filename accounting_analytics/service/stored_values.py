@@ -39,7 +39,12 @@ def new_id(prefix: str) -> str:
 
 def instance_suffix(instance_id: str) -> str:
     """Suffix of the ids that an import derives from a file: the same file has other ids in another instance."""
-    return f"-{sha256(instance_id.encode()).hexdigest()[:_SUFFIX_DIGITS]}"
+    return f"-{instance_digest(instance_id)}"
+
+
+def instance_digest(instance_id: str) -> str:
+    """Hexadecimal digits that are those of one instance."""
+    return sha256(instance_id.encode()).hexdigest()[:_SUFFIX_DIGITS]
 
 
 def check_header_id(identifier: str, what: str) -> str:
@@ -88,7 +93,8 @@ CHANGES = frozenset({RECATEGORIZE_TRANSACTION, RENAME_LEDGER})
 class Instance:
     """One set of books in the database, with the fraction digits of its one currency and its subscription tier.
 
-    `localtime` is the zone that ``localtime`` means, and of `entries_start`, before which no period begins.
+    `localtime` is the zone that days are counted in: that of its imports and of `entries_start`, before which no period
+    begins, and what ``localtime`` means; None where nothing has stated it yet. Company and currency head statements.
     """
 
     pk: int
@@ -96,8 +102,15 @@ class Instance:
     name: str
     tier: int
     scale: int
-    localtime: str
+    localtime: str | None
     entries_start: dt.date | None
+    company: str | None
+    currency: str | None
+
+    @property
+    def time_zone(self) -> str:
+        """Zone that ``localtime`` means: UTC where nothing states it."""
+        return self.localtime or "UTC"
 
 
 @dataclass(frozen=True)

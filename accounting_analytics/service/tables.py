@@ -47,7 +47,7 @@ from accounting_analytics.service.stored_values import SUMMED_APART
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-VERSION = 8
+VERSION = 9
 """Version of the tables, which every database states; any change of the tables raises it."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
@@ -104,7 +104,9 @@ instances = Table(
     Column("name", _Text, nullable=False),
     Column("tier", Integer, nullable=False),
     Column("scale", Integer, nullable=False),
-    Column("localtime", _Text, nullable=False),
+    Column("localtime", _Text),
+    Column("company", _Text),
+    Column("currency", _Text),
     Column("entries_start", Date),
     Column("created_at", Instant, nullable=False),
 )

@@ -63,6 +63,7 @@ def write_books(file, lines, months):
 def import_books(file, database):
     """Import the table by the command line."""
     words = ["import", file, "--database", database, "--cash", "assets:bank*", "--cash", "liabilities:card*"]
+    words += ["--time-zone", "UTC"]
     subprocess.run([*COMMAND, *map(str, words)], check=True, capture_output=True)  # noqa: S603 (our own)
 
 

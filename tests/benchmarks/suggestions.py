@@ -134,7 +134,7 @@ def bean_service(folder):
     subprocess.run([program, "--seed", "7", *days, "-o", file], check=True, capture_output=True)  # noqa: S603 (our own)
     with Store.open(folder / "books.db") as store:
         instance_id = create_instance(store)
-        import_books(store, instance_id, file, cash=BEAN_CASH, commodity="USD")
+        import_books(store, instance_id, file, cash=BEAN_CASH, commodity="USD", time_zone="UTC")
         token = issue_token(store, instance_id)
     with (
         running(folder / "books.db") as service,

@@ -101,7 +101,7 @@ def test_databases(run, tmp_path, name):
     rows += "e1,2025-01-02,Sale,assets:bank,debit,1.50\ne1,2025-01-02,Sale,income:sales,credit,1.50\n"
     (tmp_path / f"{name}.csv").write_text(rows, encoding="utf-8")
     database = f"--database={name}.db"
-    run("import", database, "--cash", "assets:bank", "--json", "--", f"{name}.csv")
+    run("import", database, "--cash", "assets:bank", "--time-zone", "UTC", "--json", "--", f"{name}.csv")
     assert (tmp_path / f"{name}.db").is_file()
     assert "1 entries are in the books already" in run("import", database, "--", f"{name}.csv").stderr
 

@@ -123,7 +123,7 @@ class PostedBooks:
 
     def import_file(self, file, **options):
         """Import a file into new books, and return how to reach them."""
-        access = self.create()
+        access = self.create(time_zone=options.get("time_zone", "UTC"))
         self.import_into(access.instance_id, file, **options)
         return access
 

@@ -81,7 +81,7 @@ def changed_books(database, make_own_books, folder):
         rename_ledger(books.store, "books", "food", "Meals", modified_by="Grace")
         path = folder / "more.csv"
         path.write_text(ROWS)
-        import_books(books.store, "books", path, cash=["assets:bank"])
+        import_books(books.store, "books", path, cash=["assets:bank"], time_zone="UTC")
         yield books
 
 

@@ -20,8 +20,8 @@ RENT = "rent,2025-01-02,Rent,expenses:premises:rent,debit,1450.00\nrent,2025-01-
 
 @pytest.fixture
 def books(store):
-    """Return the id of an empty instance."""
-    return create_instance(store)
+    """Return the id of an empty instance with days in UTC."""
+    return create_instance(store, NewInstance(localtime="UTC"))
 
 
 @pytest.fixture
@@ -52,8 +52,9 @@ def rows_of(store, table):
         return connection.exec_driver_sql(f"select * from {table}").mappings().all()  # noqa: S608 (our own table names)
 
 
-def test_a_line_table_becomes_ledgers_and_entries(store, books):
+def test_a_line_table_becomes_ledgers_and_entries(store):
     """The sample line table is imported completely: chart, types, cash accounts, transactions and tags."""
+    books = create_instance(store)
     cash = ["assets:bank:*", "LIABILITIES:Card"]
     summary = import_books(store, books, DATA / "sample_lines.csv", cash=cash, time_zone="America/New_York")
     assert (summary.entries, summary.lines) == (8, 19)
@@ -154,7 +155,7 @@ def test_only_new_entries_are_added(store, books, table):
     assert (summary.entries, summary.known, summary.lines, summary.ledgers) == (0, 2, 0, 0)
     assert len(rows_of(store, "journal_entries")) == 2
     other = create_instance(store)
-    assert import_books(store, other, table(RENT)).entries == 1
+    assert import_books(store, other, table(RENT), time_zone="UTC").entries == 1
 
 
 def ledger_ids(store, instance_id):
@@ -173,7 +174,7 @@ def test_instances_have_no_id_in_common(store, tmp_path, sample, cash):
     """The same file has other ids in another instance, and the same ids in a new database."""
     with Store.open(tmp_path / "again.db") as again:
         for place, name in ((store, "first"), (store, "second"), (again, "first")):
-            import_books(place, create_instance(place, NewInstance(id=name)), DATA / sample, cash=cash)
+            import_books(place, create_instance(place, NewInstance(id=name)), DATA / sample, cash=cash, time_zone="UTC")
         for name in ("ledgers", "journal_entries", "line_entries", "transactions", "tags", "tag_groups"):
             ids = [row["id"] for row in rows_of(store, name)]
             assert len(set(ids)) == len(ids)
@@ -303,6 +304,7 @@ def test_the_first_problems_are_named_and_the_rest_counted(store, books, table):
 def test_the_scale_is_that_of_the_instance(store, table):
     """An instance with three fraction digits accepts 1.205, one without refuses 1.5."""
     rows = "a,2025-01-02,x,assets:bank,debit,1.205\na,2025-01-02,x,equity:own,credit,1.205\n"
-    assert import_books(store, create_instance(store, NewInstance(scale=3)), table(rows)).entries == 1
+    three, none = (create_instance(store, NewInstance(scale=scale, localtime="UTC")) for scale in (3, 0))
+    assert import_books(store, three, table(rows)).entries == 1
     with pytest.raises(ImportRefusedError, match="does not fit 0 fraction digits"):
-        import_books(store, create_instance(store, NewInstance(scale=0)), table(rows.replace("1.205", "1.5")))
+        import_books(store, none, table(rows.replace("1.205", "1.5")))

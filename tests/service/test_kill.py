@@ -42,7 +42,7 @@ with Store.open(database) as store:
                     start = f"{entry}.{row},2025-06-02T12:00:00Z,imported"
                     rows += [f"{start},bank,debit,1.25", f"{start},food,credit,1.25"]
                 Path("books.csv").write_text("\\n".join(rows), encoding="utf-8")
-                import_books(store, instance, Path("books.csv"))
+                import_books(store, instance, Path("books.csv"), time_zone="UTC")
         except OperationRefusedError:
             continue
         print(entry, count, flush=True)

@@ -4,7 +4,7 @@ import pytest
 
 from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.service.imports import import_books
-from accounting_analytics.service.instances import create_instance
+from accounting_analytics.service.instances import NewInstance, create_instance
 from accounting_analytics.service.interface import RecategorizeTransactionBody
 from accounting_analytics.service.ledgers import rename_ledger
 from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
@@ -17,7 +17,7 @@ hledger = pytest.mark.hledger
 @pytest.fixture
 def imported(store, tmp_path):
     """Return a function that imports a file with the given text into one instance."""
-    instance = create_instance(store)
+    instance = create_instance(store, NewInstance(localtime="UTC"))
 
     def imported(text, name="books.csv", **options):
         (tmp_path / name).write_text(text, encoding="utf-8")

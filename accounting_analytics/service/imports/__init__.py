@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 from collections import defaultdict
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
@@ -22,7 +23,7 @@ from accounting_analytics.journals.read_file import digest_of, read_books
 from accounting_analytics.service.database import Store, read_ledgers
 from accounting_analytics.service.imports.known_entries import SERIES, compare_with_books
 from accounting_analytics.service.imports.known_openings import known_openings
-from accounting_analytics.service.instances import NewInstance, first_instance, instance_to_fill
+from accounting_analytics.service.instances import NewInstance, describe_instance, first_instance, instance_to_fill
 from accounting_analytics.service.ledgers import NewLedger, add_ledgers, names_of_ledgers
 from accounting_analytics.service.post_entries import PostedJournal
 from accounting_analytics.service.stored_values import IMPORT_BOOKS, instance_suffix
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from accounting_analytics.journals.accounts import AccountMapping
     from accounting_analytics.journals.file_books import FileBooks
     from accounting_analytics.service.stored_values import Instance, StoredLedger
+
+_CODE = re.compile("[A-Z]{3}")
+"""A code of a currency, such as EUR."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class ImportedAccount:
 class ImportSummary:
     """What an import created, the accounts that report cash flow, and notes on what was left out.
 
-    The days of the first and the last entry of the file are those of the time zone that was given. Entries that are
+    The days of the first and the last entry of the file are those of the time zone, which the instance keeps, as its
+    company and currency; these are None where nothing has stated them. Entries that are
     `known` were in the books before with equal content; `missing` are not in the file any more, and the books keep
     them as they are.
     """
@@ -67,6 +72,9 @@ class ImportSummary:
     cash: tuple[str, ...]
     start_date: str
     end_date: str
+    time_zone: str
+    company: str | None = None
+    currency: str | None = None
     known: int = 0
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -103,6 +111,8 @@ def import_books(
     *,
     scale: int | None = None,
     time_zone: str | None = None,
+    company: str | None = None,
+    currency: str | None = None,
     cash: Sequence[str] = (),
     commodity: str | None = None,
     virtual: bool = False,
@@ -131,8 +141,11 @@ def import_books(
     scale : int, optional
         Fraction digits of a new instance, 2 by default; those of one that exists.
     time_zone : str, optional
-        Zone of bare dates (that local day at noon) and of times without an offset; UTC if omitted, which is noted where
-        it was needed.
+        Zone that days are counted in, of bare dates (that local day at noon) and of times without an offset. The first
+        import states it, the instance keeps it, and another zone is refused later.
+    company, currency : str, optional
+        What statements are headed with; the instance keeps them until a later import states others. A journal in one
+        commodity with a code of three letters, such as ``EUR``, states the currency itself, and another is refused.
     cash : sequence of str
         Accounts that report cash flow, as glob patterns that match the whole path in any case, such as
         ``assets:bank*``; ``*`` matches any characters, also ``:``. Assets become bank accounts, liabilities credit
@@ -166,9 +179,9 @@ def import_books(
     ImportRefusedError
         The file is malformed or does not balance; the message names file, line and problem.
     """
-    file, target = Path(path), instance_to_fill(store, instance_id, scale=scale)
+    file, target = Path(path), instance_to_fill(store, instance_id, scale=scale, time_zone=time_zone)
     options = ReadOptions(
-        time_zone=time_zone or "UTC",
+        time_zone=str(target.localtime),
         scale=target.scale,
         id_suffix=instance_suffix(str(target.id)),
         commodity=commodity,
@@ -179,7 +192,9 @@ def import_books(
     )
     source = {"file": file.name, "sha256": digest_of(file)}
     books, local = read_books(file, options), zone(options.time_zone)
-    with suppress(_DryRun), _writing(store, target) as (connection, instance):
+    described = {"company": company, "currency": _currency(books, currency, target.currency)}
+    with suppress(_DryRun), _writing(store, target) as (connection, to_fill):
+        instance = describe_instance(connection, to_fill, localtime=target.localtime, **described)
         ledgers = read_ledgers(connection, instance)
         names = names_of_ledgers(ledgers)
         paths = {ledger.id: names.path(ledger.id) for ledger in ledgers}
@@ -211,10 +226,6 @@ def import_books(
             books.errors.fail(str(error), "" if index is None else books.locations[list(new)[index]])
         if dry_run:
             raise _DryRun
-    if time_zone is None and (number := books.instants.local_count):
-        books.notes.append(
-            f"{number} dates or times without a zone were read as those of UTC: --time-zone gives another"
-        )
     instants = [entry.datetime for entry in books.entries.values()]
     return ImportSummary(
         file=file.name,
@@ -225,11 +236,32 @@ def import_books(
         cash=tuple(sorted(name for name, account in mapping.accounts.items() if account.report_cash_flow)),
         start_date=local_date(min(instants), local).isoformat(),
         end_date=local_date(max(instants), local).isoformat(),
+        time_zone=options.time_zone,
+        company=instance.company,
+        currency=instance.currency,
         known=len(present),
         missing=known.missing,
         notes=tuple(books.notes),
         accounts=tuple(_accounts(books, mapping, paths)),
     )
+
+
+def _currency(books: FileBooks, stated: str | None, known: str | None) -> str | None:
+    """Return the currency that the caller or the file states; refuse two codes, of which one would be wrong."""
+    of_file = books.commodity if books.commodity and _CODE.fullmatch(books.commodity) else None
+    if of_file is None:
+        return stated
+    if stated and _CODE.fullmatch(stated) and stated != of_file:
+        books.errors.fail(
+            f"its amounts are in {of_file}, and --currency (currency=) is {stated}: leave it out, or import a file "
+            f"with amounts in {stated}"
+        )
+    if stated is None and known and _CODE.fullmatch(known) and known != of_file:
+        books.errors.fail(
+            f"its amounts are in {of_file}, and the books so far are in {known}, and books have one currency: import "
+            f"it into a new database, or state --currency {of_file} (currency=) if {known} was wrong"
+        )
+    return stated or (of_file if known is None else None)
 
 
 @contextmanager

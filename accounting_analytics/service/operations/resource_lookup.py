@@ -42,7 +42,7 @@ def requested_period(instance: Instance, query: PeriodQuery) -> Period:
     if instance.entries_start is not None and query.start_date < instance.entries_start:
         message = f"the books of this instance begin on {instance.entries_start}; start_date must not be earlier"
         refuse_value(["query", "start_date"], message, "before_entries_start")
-    zone = instance.localtime if query.time_zone == LOCALTIME else query.time_zone
+    zone = instance.time_zone if query.time_zone == LOCALTIME else query.time_zone
     return Period(query.start_date, query.end_date, zone)
 
 

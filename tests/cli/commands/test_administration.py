@@ -22,9 +22,11 @@ def read_secret(path):
 def test_create_and_list_instances(tmp_path, run_on_books):
     """An instance has the given options, is listed, and its token gives access; its tier is changed by its name."""
     options = ["--instance", "acme", "--tier", "2", "--scale", "0", "--entries-start", "2025-01-01"]
+    options += ["--time-zone", "Asia/Tokyo", "--company", "Acme Ltd", "--currency", "JPY"]
     created = run_on_books("service", "instances", "create", *options, "--token-file", "token", "--json").content
     expected = {
-        "id": "acme", "name": "books", "tier": 2, "scale": 0, "localtime": "UTC", "entries_start": "2025-01-01",
+        "id": "acme", "name": "books", "tier": 2, "scale": 0, "localtime": "Asia/Tokyo", "entries_start": "2025-01-01",
+        "company": "Acme Ltd", "currency": "JPY",
     }  # fmt: skip
     assert created == [expected]
     refused = run_on_books("service", "instances", "create", "--instance", "acme", code=2)

@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import io
+import shlex
 import signal
 import subprocess
 import sys
@@ -45,7 +46,8 @@ def test_a_stopped_import_posts_nothing(tmp_path, number):
     rows = (f"e{n},2025-01-01,x,assets:bank,debit,1\ne{n},2025-01-01,x,income:sales,credit,1\n" for n in range(200_000))
     (tmp_path / "books.csv").write_text(HEADER + "".join(rows))
     command = [sys.executable, "-m", "accounting_analytics", "import", "books.csv", "--database", "books.db"]
-    process = subprocess.Popen([*command, "--cash", "assets:*"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    command += ["--cash", "assets:*", "--time-zone", "UTC"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)  # noqa: S603
     while not (tmp_path / "books.db.token").exists():
         time.sleep(0.01)
     process.send_signal(number)
@@ -62,10 +64,11 @@ def test_a_stopped_import_posts_nothing(tmp_path, number):
 def test_a_refused_first_import_can_be_repeated(run, assert_refused, tmp_path):
     """A new database gets its instance and token file from an import that succeeds: a refused one leaves neither."""
     lines = PROJECT / "data/sample_lines.csv"
-    assert_refused(run("import", lines, "--database", "books.db", code=2), "declare it as cash")
+    zone = ("--time-zone", "UTC")
+    assert_refused(run("import", lines, "--database", "books.db", *zone, code=2), "declare it as cash")
     assert not list(tmp_path.glob("*.token"))
     cash = ("--cash", "assets:bank*", "--cash", "liabilities:card")
-    finished = run("import", lines, "--database", "books.db", "--instance", "acme", *cash, "--json")
+    finished = run("import", lines, "--database", "books.db", "--instance", "acme", *cash, *zone, "--json")
     assert finished.content["instance_id"] == "acme", finished.stderr
 
 
@@ -87,7 +90,7 @@ def test_books_without_cash_are_refused(run, assert_refused, tmp_path):
         )
     )
     (tmp_path / "lines.csv").write_text(HEADER + rows)
-    command = ("import", "lines.csv", "--database", "books.db")
+    command = ("import", "lines.csv", "--database", "books.db", "--time-zone", "UTC")
     likely = "likely: Assets:Checking, liabilities:credit card: give --cash Assets:Checking --cash 'liabilities:credit"
     assert_refused(
         run(*command, code=2), "no account reports cash flow", likely, "or --no-cash", "nothing was imported"
@@ -105,16 +108,107 @@ def test_books_without_cash_are_refused(run, assert_refused, tmp_path):
     run(*command)  # the instance has a cash account now
 
 
-@pytest.mark.parametrize(("given", "noted"), [((), True), (("--time-zone", "UTC"), False)])
-def test_an_assumed_zone_is_noted(run, tmp_path, given, noted):
-    """Bare dates and times in a zone that nobody gave are noted; those with an offset need none."""
-    row = "{0},{1},x,assets:bank,debit,1\n{0},{1},x,income:sales,credit,1\n"
-    command = ("import", "lines.csv", "--database", "books.db", "--cash", "assets:bank", *given)
-    (tmp_path / "lines.csv").write_text(HEADER + row.format("e1", "2025-01-02") + row.format("e2", "2025-01-03 09:00"))
-    note = "2 dates or times without a zone were read as those of UTC: --time-zone gives another"
-    assert (note in run(*command).stderr) == noted
-    (tmp_path / "lines.csv").write_text(HEADER + row.format("e3", "2025-01-02T00:00:00-05:00"))
-    assert "without a zone" not in run(*command).stderr
+@pytest.fixture
+def sale(tmp_path):
+    """Return the command that imports a sale of a bare day as CSV."""
+    rows = "e1,2025-01-02,Sale,assets:bank,debit,1\ne1,2025-01-02,Sale,income:sales,credit,1\n"
+    (tmp_path / "lines.csv").write_text(HEADER + rows)
+    return ("import", "lines.csv", "--cash", "assets:bank")
+
+
+def test_the_first_import_states_the_zone(run_on_books, assert_refused, tmp_path, sale):
+    """No zone is assumed: the first import states it, later ones have it, and another one is refused with both."""
+    for option in ((), ("--dry-run",)):
+        refused = run_on_books(*sale, *option, code=2)
+        assert_refused(refused, "nothing states in which time zone the days of books.db", "--time-zone", "TIME_ZONE")
+    assert not (tmp_path / "books.db.token").exists()
+    assert run_on_books(*sale, "--time-zone", "Asia/Tokyo", "--json").content["time_zone"] == "Asia/Tokyo"
+    assert run_on_books(*sale, "--json").content["time_zone"] == "Asia/Tokyo"
+    for option, settings in ((("--time-zone", "UTC"), {}), ((), {"ACCOUNTING_ANALYTICS_TIME_ZONE": "UTC"})):
+        refused = run_on_books(*sale, *option, **settings, code=2)
+        assert_refused(refused, "counted in Asia/Tokyo, and this import states UTC", "--time-zone Asia/Tokyo")
+    (row,) = run_on_books("service", "instances", "list", "--json").content
+    assert row["localtime"] == "Asia/Tokyo"
+
+
+def test_books_created_without_a_zone_get_that_of_their_first_import(run_on_books, assert_refused, sale):
+    """An instance that was created without a zone takes it from its first import; one with a zone refuses another."""
+    run_on_books("service", "instances", "create", "--instance", "a")
+    run_on_books("service", "instances", "create", "--instance", "b", "--time-zone", "Asia/Tokyo")
+    assert_refused(run_on_books(*sale, "--instance", "a", code=2), "nothing states in which time zone")
+    run_on_books(*sale, "--instance", "a", "--time-zone", "UTC")
+    assert_refused(run_on_books(*sale, "--instance", "b", "--time-zone", "UTC", code=2), "counted in Asia/Tokyo")
+    run_on_books(*sale, "--instance", "b")
+    rows = run_on_books("service", "instances", "list", "--json").content
+    assert [(row["id"], row["localtime"]) for row in rows] == [("a", "UTC"), ("b", "Asia/Tokyo")]
+
+
+def test_company_and_currency_are_asked_for_and_kept(run_on_books, assert_refused, sale):
+    """They are asked for where nothing states them, kept with the books, shown, and changed by a later import."""
+    asked = run_on_books(*sale, "--time-zone", "UTC").stderr
+    assert "Nothing states the company and the currency that statements are headed with: repeat" in asked
+    assert "this command with --company NAME --currency CODE" in asked
+    stated = ("--company", "Harbour & Pine Ltd", "--currency", "GBP")
+    assert "Nothing states" not in run_on_books(*sale, *stated).stderr
+    kept = run_on_books(*sale)
+    assert "company: Harbour & Pine Ltd\ncurrency: GBP\n" in kept.stdout
+    assert "Nothing states" not in kept.stderr
+    assert run_on_books(*sale, "--company", "Pine & Co", "--json").content["company"] == "Pine & Co"
+    (row,) = run_on_books("service", "instances", "list", "--json").content
+    assert (row["company"], row["currency"]) == ("Pine & Co", "GBP")
+    assert_refused(run_on_books(*sale, "--company", " ", code=2), "company is ' '; it must be 1 to 200 printable")
+
+
+@pytest.mark.hledger
+def test_a_journal_states_its_currency(run_on_books, assert_refused, tmp_path):
+    """The code of the only commodity is the currency; another one is refused, whoever states it, until both agree."""
+    journal = tmp_path / "books.journal"
+    journal.write_text(SALE.format(entry="", cash="", category=""), encoding="utf-8")
+    command = ("import", journal.name, "--cash", "assets:bank", "--time-zone", "UTC")
+    refused = run_on_books(*command, "--currency", "GBP", code=2)
+    assert_refused(refused, "its amounts are in EUR, and --currency (currency=) is GBP")
+    asked = run_on_books(*command)
+    assert "currency: EUR" in asked.stdout
+    assert "Nothing states the company that statements are headed with" in asked.stderr
+    journal.write_text(journal.read_text().replace("EUR", "GBP"), encoding="utf-8")
+    refused = run_on_books(*command, code=2)
+    assert_refused(refused, "its amounts are in GBP, and the books so far are in EUR", "state --currency GBP")
+    assert "currency: GBP" in run_on_books(*command, "--currency", "GBP").stdout
+    journal.write_text(journal.read_text().replace("GBP", "$"), encoding="utf-8")
+    assert "currency: GBP" in run_on_books(*command).stdout  # a sign is no code
+    assert "currency: £" in run_on_books(*command, "--currency", "£").stdout
+
+
+@pytest.mark.parametrize("how", ["Python", "shell"])
+def test_the_printed_lines_connect(run, run_on_books, tmp_path, sale, how):
+    """`import` ends with the command that serves the books and with lines that connect to them, headings included."""
+    stated = ("--company", 'Harbour "&" Pine', "--currency", "GBP", "--time-zone", "Asia/Tokyo")
+    lines = run_on_books(*sale, *stated).stderr.splitlines()
+    serve = next(line for line in lines if line.startswith("Imported.")).partition("accounting-analytics ")[2]
+    server = subprocess.Popen(  # noqa: S603 (our own program)
+        [sys.executable, "-u", "-m", "accounting_analytics", *shlex.split(serve)],
+        stdout=subprocess.PIPE, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    try:
+        served = [server.stdout.readline().rstrip("\n") for _ in range(2 + len(lines[1:]))]
+        assert served[2:] == lines[1:]
+        start = lines.index("or from another terminal:")
+        if how == "Python":
+            program = [line.strip() for line in lines[2:start]]
+            program += ["print(books.company, books.currency, books.time_zone, books.notes)"]
+            command = [sys.executable, "-c", "\n".join(program)]
+            printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603
+            assert printed.startswith('Harbour "&" Pine GBP Asia/Tokyo (\'4 ledgers are known')
+            assert printed.count("'") == 2
+        else:
+            exported = dict(shlex.split(line)[1].split("=", 1) for line in lines[start + 1 :])
+            month = ("--start-date", "2025-01-01", "--end-date", "2025-01-31")
+            printed = run("statements", "income", *month, **exported).stdout
+            assert 'Harbour "&" Pine' in printed
+            assert "days in Asia/Tokyo" in printed
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=60)
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -136,7 +230,7 @@ def test_midnights_of_utc(run_on_books, assert_refused, tmp_path, kind):
     for midnights, first in (("days", "2025-02-01"), ("instants", "2025-01-31")):
         dry = run_on_books(*command, *zone, "--midnights", midnights, "--dry-run").content
         assert dry["start_date"] == first
-    assert run_on_books(*command, "--dry-run").content["start_date"] == "2025-02-01"  # UTC
+    assert run_on_books(*command, "--time-zone", "UTC", "--dry-run").content["start_date"] == "2025-02-01"
     mixed = HEADER + rows + rows.replace("e1", "e3").replace("e2", "e4").replace("T00:00:00Z", "")
     (tmp_path / "mixed.csv").write_text(mixed)
     assert_refused(run_on_books("import", "mixed.csv", *command[2:], *zone, code=2), "all instants are midnights")
@@ -149,8 +243,8 @@ def test_midnights_of_utc(run_on_books, assert_refused, tmp_path, kind):
 
 def test_a_dry_run_prints_the_accounts(run, tmp_path):
     """A dry run prints accounts with types, cash and sums, and creates neither a database nor a token."""
-    cash = ("--cash", "assets:bank*", "--cash", "liabilities:card")
-    command = ("import", PROJECT / "data/sample_lines.csv", "--database", "books.db", "--dry-run", *cash)
+    options = ("--cash", "assets:bank*", "--cash", "liabilities:card", "--time-zone", "UTC")
+    command = ("import", PROJECT / "data/sample_lines.csv", "--database", "books.db", "--dry-run", *options)
     summary = run(*command, "--json").content
     assert (summary["entries"], summary["lines"]) == (8, 19)
     printed = run(*command)
@@ -167,7 +261,7 @@ def test_a_dry_run_prints_every_problem(run, tmp_path):
     )
     (tmp_path / "lines.csv").write_text(HEADER + rows.replace("2.52", "2,52x") + "x,2025-01-09\n", encoding="utf-8")
     (tmp_path / "other.csv").write_text(HEADER + rows.replace("3.53", "?"), encoding="utf-8")
-    command = ("--database", "books.db", "--dry-run")
+    command = ("--database", "books.db", "--dry-run", "--time-zone", "UTC")
     finished = run("import", "lines.csv", *command, code=2)
     assert "lines.csv, line 16: has 2 fields" in finished.stdout
     finished = run("import", "other.csv", *command, code=2)
@@ -188,7 +282,7 @@ def test_a_dry_run_on_books_that_exist(run, tmp_path):
     (tmp_path / "lines.csv").write_text(HEADER + first + second + third, encoding="utf-8")
     (tmp_path / "next.csv").write_text(HEADER + first + third + fourth, encoding="utf-8")
     (tmp_path / "other.csv").write_text(HEADER + first + third.replace("Shop", "Store") + fourth, encoding="utf-8")
-    command = ("--database", "books.db", "--cash", "assets:bank")
+    command = ("--database", "books.db", "--cash", "assets:bank", "--time-zone", "UTC")
     run("import", "lines.csv", *command)
     finished = run("import", "next.csv", *command, "--dry-run")
     assert "entries: 1" in finished.stdout
@@ -201,7 +295,7 @@ def test_a_dry_run_on_books_that_exist(run, tmp_path):
         assert count_entries(store) == 3
 
 
-COMMAND = ("--database", "books.db", "--cash", "assets:bank")
+COMMAND = ("--database", "books.db", "--cash", "assets:bank", "--time-zone", "UTC")
 SALE = "2025-01-01{entry} Sale\n    assets:bank   10 EUR  ; {cash}\n    income:pay   -10 EUR  ; {category}\n"
 
 

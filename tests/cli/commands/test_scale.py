@@ -24,7 +24,7 @@ def of_eight_digits(posted_books):
 def test_books_of_three_digits(run, run_on_books, tmp_path, how):
     """`import` remembers the digits that an option or a setting states, and `serve` prints them for its clients."""
     (tmp_path / "lines.csv").write_text(HEADER + SALE.format("1.234"))
-    command = ("import", "lines.csv", "--cash", "assets:bank")
+    command = ("import", "lines.csv", "--cash", "assets:bank", "--time-zone", "UTC")
     refused = run_on_books(*command, code=2).stderr
     assert "line 2: amount '1.234' does not fit 2 fraction digits" in refused
     assert "scale=3" in refused
@@ -36,8 +36,8 @@ def test_books_of_three_digits(run, run_on_books, tmp_path, how):
     served = [sys.executable, "-u", "-m", "accounting_analytics", "serve", "--database", "books.db"]
     process = subprocess.Popen(served, stdout=subprocess.PIPE, text=True, cwd=tmp_path)  # noqa: S603 (our program)
     try:
-        printed = [process.stdout.readline().strip() for _ in range(7)][3:]
-        exported = dict(line.removeprefix("export ").split("=", 1) for line in printed)
+        printed = [process.stdout.readline().strip() for _ in range(12)]
+        exported = dict(line.removeprefix("export ").split("=", 1) for line in printed if line.startswith("export "))
         assert exported["ACCOUNTING_ANALYTICS_SCALE"] == "3"
         for settings, given in ((exported, ()), (exported | {"ACCOUNTING_ANALYTICS_SCALE": ""}, ("--scale", 3))):
             report = run("report", *DAYS, *given, "--json", **settings).content
