@@ -194,7 +194,7 @@ def test_bad_names_are_refused(books):
 def test_a_scale_is_that_of_a_new_database(tmp_path):
     """An import gives a new instance the scale that it states, and refuses another than that of one that exists."""
     with Store.open(tmp_path / "books.db") as store:
-        create_instance(store, instance_to_fill(store, scale=5))
+        create_instance(store, instance_to_fill(store, scale=5, time_zone="UTC"))
         assert [one.scale for one in store.instances()] == [5]
         with pytest.raises(ConfigurationError, match="5 fraction digits, not 3"):
             instance_to_fill(store, scale=3)
