@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 _MAX_PROBLEMS = 5
 _MAX_IDS = 3
 _NOON = dt.time(12)
+_CODE = re.compile("[A-Z]{3}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:\d\d)?")
+
+
+def is_currency_code(text: str | None) -> bool:
+    """Whether a text is a code such as USD."""
+    return text is not None and _CODE.fullmatch(text) is not None
 
 
 class ReadOptions(NamedTuple):
@@ -117,6 +123,16 @@ class FileBooks:
             self.path.open("rb").close()
         except OSError as error:
             self.errors.fail(f"it cannot be read ({error.strerror})")
+
+    def choose_currency(self, stated: str | None) -> str | None:
+        """Return the currency that a person states, or else the file; two codes, of which one is wrong, are refused."""
+        of_file = self.commodity if is_currency_code(self.commodity) else None
+        if of_file and is_currency_code(stated) and stated != of_file:
+            self.errors.fail(
+                f"its amounts are in {of_file}, and --currency (currency=) is {stated}: leave it out, or take a file "
+                f"with amounts in {stated}"
+            )
+        return stated or of_file
 
     def add(self, location: str, entry_id: str, moment: object, description: str, line: NewLine) -> None:
         """Add the next line of the file to its entry, which begins with it or has the same instant and description."""

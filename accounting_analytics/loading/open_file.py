@@ -92,7 +92,7 @@ def open_journal(
     scale : int, optional
         Fraction digits of the amounts, 2 by default.
     company, currency : str, optional
-        Shown in every heading.
+        Shown in every heading; a journal whose only commodity is a code such as ``EUR`` states its currency.
     fiscal_year_start_month : int
         Month that years and quarters are counted from.
 
@@ -247,7 +247,7 @@ def _open(
         first_entry=first,
         period=asked,
         company=company,
-        currency=currency,
+        currency=read.choose_currency(currency),
         fiscal_year_start_month=fiscal_year_start_month,
     )
 

@@ -178,7 +178,7 @@ def open_bank_file(
     options: dict[str, Any] = {
         "cash": [account],
         "first_entry": of_file.books_start,
-        "period": days,
+        "period": days or Period(of_file.first, of_file.last, zone_name),
         "company": company,
         "currency": currency,
         "fiscal_year_start_month": fiscal_year_start_month,

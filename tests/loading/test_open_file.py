@@ -42,9 +42,10 @@ def opened(file, cash, **options):
     return (aa.open_table if is_table else aa.open_journal)(file, time_zone=ZONE, cash=cash, **options)
 
 
-def imported(posted_books, file, cash, **options):
+def imported(posted_books, file, cash, currency=None, **options):
     """Import a file into new books of the embedded service, and load them."""
-    with posted_books.import_file(file, cash=cash, time_zone=ZONE, **options).client(time_zone=ZONE) as client:
+    access = posted_books.import_file(file, cash=cash, time_zone=ZONE, **options)
+    with access.client(time_zone=ZONE, currency=currency) as client:
         return aa.load_books(client, progress=False)
 
 
@@ -100,7 +101,7 @@ def test_the_samples_have_the_figures_of_an_import(name, posted_books):
         pytest.skip("hledger is not installed")
     file, cash = DATA / name, SAMPLES[name]
     found = opened(file, cash)
-    assert_same(found, imported(posted_books, file, cash), found.period)
+    assert_same(found, imported(posted_books, file, cash, found.currency), found.period)
 
 
 def test_what_opened_books_state(tmp_path):
@@ -124,6 +125,19 @@ def test_what_opened_books_state(tmp_path):
     note = f"The 18 ledgers are those with entries in lines.csv (sha256 {digest}), and their parents."
     assert note in aa.balance_sheet(books, "2025-02").notes
     assert aa.check_completeness(books).complete
+
+
+@pytest.mark.hledger
+def test_a_journal_states_its_currency(tmp_path):
+    """A code is the currency of the books; another one that is stated is refused, and a sign is no code."""
+    file = tmp_path / "books.journal"
+    file.write_text("2025-01-01 Rent\n    expenses:rent   EUR 5.00\n    assets:bank\n", encoding="utf-8")
+    assert opened(file, ["assets:bank"]).currency == "EUR"
+    assert opened(file, ["assets:bank"], currency="euro").currency == "euro"
+    with pytest.raises(ImportRefusedError, match="its amounts are in EUR, and --currency"):
+        opened(file, ["assets:bank"], currency="USD")
+    file.write_text(file.read_text(encoding="utf-8").replace("EUR ", "$"), encoding="utf-8")
+    assert opened(file, ["assets:bank"]).currency is None
 
 
 def test_days_around_the_entries_are_known():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import re
 from collections import defaultdict
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
@@ -18,7 +17,7 @@ from accounting_analytics.core.errors import PostingRefusedError
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.journals.accounts import Account, check_transactions, map_accounts, refuse_without_cash
-from accounting_analytics.journals.file_books import ReadOptions
+from accounting_analytics.journals.file_books import ReadOptions, is_currency_code
 from accounting_analytics.journals.read_file import digest_of, read_books
 from accounting_analytics.service.database import Store, read_ledgers
 from accounting_analytics.service.imports.known_entries import SERIES, compare_with_books
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from accounting_analytics.journals.file_books import FileBooks
     from accounting_analytics.service.stored_values import Instance, StoredLedger
 
-_CODE = re.compile("[A-Z]{3}")
 """A code of a currency, such as EUR."""
 
 
@@ -247,21 +245,16 @@ def import_books(
 
 
 def _currency(books: FileBooks, stated: str | None, known: str | None) -> str | None:
-    """Return the currency that the caller or the file states; refuse two codes, of which one would be wrong."""
-    of_file = books.commodity if books.commodity and _CODE.fullmatch(books.commodity) else None
-    if of_file is None:
-        return stated
-    if stated and _CODE.fullmatch(stated) and stated != of_file:
+    """Return the currency that the caller states, or the file of books without one; refuse another one of the file."""
+    chosen = books.choose_currency(stated)
+    if stated or known is None:
+        return chosen
+    if chosen and chosen != known and is_currency_code(known):
         books.errors.fail(
-            f"its amounts are in {of_file}, and --currency (currency=) is {stated}: leave it out, or import a file "
-            f"with amounts in {stated}"
+            f"its amounts are in {chosen}, and the books so far are in {known}, and books have one currency: import "
+            f"it into a new database, or state --currency {chosen} (currency=) if {known} was wrong"
         )
-    if stated is None and known and _CODE.fullmatch(known) and known != of_file:
-        books.errors.fail(
-            f"its amounts are in {of_file}, and the books so far are in {known}, and books have one currency: import "
-            f"it into a new database, or state --currency {of_file} (currency=) if {known} was wrong"
-        )
-    return stated or (of_file if known is None else None)
+    return None
 
 
 @contextmanager
