@@ -96,6 +96,7 @@ def import_books(
     database: DatabaseOption,
     instance: str | None = None,
     cash: tuple[str, ...] = (),
+    opening_ledgers: Annotated[tuple[str, ...], Parameter(name="--opening-ledger", metavar="PATTERN")] = (),
     commodity: str | None = None,
     roots: Annotated[tuple[str, ...], Parameter(name="--root", metavar="OLD=NEW")] = (),
     scale: int | None = None,
@@ -119,6 +120,9 @@ def import_books(
         Instance to import into; an empty database gets this one.
     cash
         Accounts that report cash flow, such as 'assets:bank*'; repeatable.
+    opening_ledgers
+        Accounts of equity whose entries are opening balances, no inflow; repeatable. By default 'equity:opening*', and
+        those that a pad of beancount takes balances from.
     commodity
         Import entries in this commodity only.
     roots
@@ -156,6 +160,7 @@ def import_books(
                 company=company,
                 currency=currency,
                 cash=cash,
+                opening_ledgers=opening_ledgers or None,
                 commodity=commodity,
                 virtual=virtual,
                 use_entry_dates=use_entry_dates,

@@ -28,7 +28,7 @@ from accounting_analytics.core.ledger_names import PATH_SEPARATOR, LedgerNames
 from accounting_analytics.core.messages import join_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.journals.file_books import FileBooks, FileErrors
 
@@ -144,10 +144,14 @@ REQUIRED_ACCOUNTS: Mapping[RequiredLedger, Account] = {
 
 
 class AccountMapping(NamedTuple):
-    """What each account of a file is in the books, and the accounts that are new there, parents first."""
+    """What each account of a file is in the books, and the accounts that are new there, parents first.
+
+    `openings` are those of the file that are the ledger of opening balances.
+    """
 
     accounts: dict[str, Account]
     new: list[Account]
+    openings: Sequence[str] = ()
 
     def needed(self, names: Iterable[str]) -> list[Account]:
         """Select the new accounts that some of the file need, with their parents."""
@@ -162,16 +166,21 @@ def map_accounts(
     accounts: Mapping[str, str],
     *,
     cash: Sequence[str],
+    openings: Sequence[str] | None,
+    padded: Container[str],
     existing: Sequence[Account],
     id_suffix: str,
     errors: FileErrors,
 ) -> AccountMapping:
     """Map accounts, each with its first line in a file, to existing ones by id or path, or to new ones by path.
 
-    Only accounts with lines become cash accounts, never their parents.
+    Only accounts with lines become cash accounts, never their parents. Those of opening balances are the required
+    ledger, which the programs that read the books know as such.
     """
     chart = _Chart(existing, id_suffix)
     known = {account: chart.find(account, location, errors) for account, location in accounts.items()}
+    opened = _opening_accounts(accounts, openings, padded, known, errors)
+    known |= dict.fromkeys(opened, chart.opening_balance)
     new_paths = [account for account, found in known.items() if found is None]
     for account in new_paths:
         if problem := _path_problem(account):
@@ -189,7 +198,8 @@ def map_accounts(
             )
     errors.raise_if_any()
     added = {path: chart.add(path, cash_accounts) for path in sorted(new_paths, key=_segments)}
-    return AccountMapping({account: found or added[account] for account, found in known.items()}, chart.new)
+    mapped = {account: found or added[account] for account, found in known.items()}
+    return AccountMapping(mapped, chart.new, [one for one in opened if one != chart.opening_balance.name])
 
 
 def check_transactions(books: FileBooks, accounts: Mapping[str, Account]) -> None:
@@ -229,6 +239,12 @@ class _Chart:
         names = LedgerNames({account.id: account.name for account in existing}, parents)
         for account in existing:
             self._by_path[names.path(account.id)].append(account)
+
+    @property
+    def opening_balance(self) -> Account:
+        """The required account of opening balances."""
+        required = (one for one in self._by_id.values() if one.is_required)
+        return next(one for one in required if one.sub_type == SubType.EQUITY)
 
     def find(self, account: str, location: str, errors: FileErrors) -> Account | None:
         """Account with an id or path; an ambiguous path is an error."""
@@ -330,20 +346,34 @@ def type_of_path(path: str) -> LedgerType:
     return TYPE_OF_ROOT[_root(path)]
 
 
-def opening_accounts(books: FileBooks, patterns: Sequence[str] | None, accounts: Mapping[str, Account]) -> list[str]:
-    """Accounts whose entries are opening balances: those that match a pattern; without any those of convention.
+def _opening_accounts(
+    accounts: Mapping[str, str],
+    patterns: Sequence[str] | None,
+    padded: Container[str],
+    known: Mapping[str, Account | None],
+    errors: FileErrors,
+) -> list[str]:
+    """Accounts of equity whose entries are opening balances: those that match a pattern; without any by convention.
 
-    These are ``equity:opening*``, and the accounts of equity that a ``pad`` of beancount takes balances from.
+    These are ``equity:opening*``, and those that a ``pad`` of beancount takes balances from, unless they exist.
     """
     if patterns is None:
-        found = [name for name in books.accounts if _OPENING.match(name.lower())]
-        return sorted({*found, *(name for name in books.padded if accounts[name].type == LedgerType.EQUITY)})
-    matched = _match(patterns, books.accounts, books.errors, "opening")
+        new = (name for name in accounts if known[name] is None and TYPE_OF_ROOT.get(_root(name)) == LedgerType.EQUITY)
+        return [name for name in new if name in padded or _OPENING.match(name.lower())]
+    matched = _match(patterns, accounts, errors, "opening")
     for name in matched:
-        if accounts[name].report_cash_flow:
-            books.errors.add("", f"an opening pattern matches {name!r}, which reports cash flow")
-    books.errors.raise_if_any()
+        found = known[name]
+        if (TYPE_OF_ROOT.get(_root(name)) if found is None else found.type) != LedgerType.EQUITY:
+            errors.add("", f"an opening pattern matches {name!r}: only accounts of equity have opening balances")
+    errors.raise_if_any()
     return matched
+
+
+def opening_notes(mapping: AccountMapping) -> Iterator[str]:
+    """Say which accounts of a file are the ledger of opening balances."""
+    if mapping.openings:
+        name = mapping.accounts[mapping.openings[0]].name
+        yield f"entries of {join_ids(mapping.openings)} are opening balances, no inflow: they are on the ledger {name}"
 
 
 def _match(patterns: Sequence[str], accounts: Mapping[str, str], errors: FileErrors, what: str) -> list[str]:

@@ -131,11 +131,8 @@ def _joined(ids: Iterable[str]) -> str:
     return LIST_SEPARATOR.join(dict.fromkeys(ids))
 
 
-def ledgers_of_file(books: FileBooks, mapping: AccountMapping, openings: Iterable[str], file: str) -> pd.DataFrame:
-    """Return the chart of accounts of a file: the accounts that have lines or are named, and their parents.
-
-    It states which of them are those of opening balances.
-    """
+def ledgers_of_file(books: FileBooks, mapping: AccountMapping, file: str) -> pd.DataFrame:
+    """Return the chart of accounts of a file: the accounts that have lines or are named, and their parents."""
     parents = {account.id: account for account in mapping.needed(mapping.accounts)}
     found_by = {account.id: "named for the file" for account in mapping.accounts.values()}
     found_by |= {mapping.accounts[name].id: f"lines of {books.path.name}" for name in books.accounts}
@@ -154,7 +151,6 @@ def ledgers_of_file(books: FileBooks, mapping: AccountMapping, openings: Iterabl
     frame = Ledgers.require_valid(pd.DataFrame(rows, columns=list(dtypes)).astype(dtypes))
     roles = {REQUIRED_ACCOUNTS[role].id: str(role) for role in RequiredLedger}
     frame.attrs["required"] = {roles[account.id]: account.id for account in ordered if account.id in roles}
-    frame.attrs["openings"] = [mapping.accounts[name].id for name in openings]
     frame.attrs["file"] = file
     frame.attrs["named"] = len(books.named)
     return frame

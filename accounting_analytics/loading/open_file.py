@@ -17,7 +17,7 @@ from accounting_analytics.journals.accounts import (
     REQUIRED_ACCOUNTS,
     check_transactions,
     map_accounts,
-    opening_accounts,
+    opening_notes,
     refuse_without_cash,
 )
 from accounting_analytics.journals.file_books import FileErrors, ReadOptions
@@ -47,7 +47,7 @@ def open_journal(
     *,
     time_zone: ZoneLike,
     cash: str | Iterable[str] | None = None,
-    openings: str | Iterable[str] | None = None,
+    opening_ledgers: str | Iterable[str] | None = None,
     commodity: str | None = None,
     virtual: bool = False,
     use_entry_dates: bool = False,
@@ -76,10 +76,10 @@ def open_journal(
         Accounts that report cash flow, as glob patterns that match the whole path in any case, such as
         ``assets:bank*``; ``*`` matches any characters, also ``:``. Assets become bank accounts, liabilities credit
         cards. Without any the file is refused with those that are likely; ``cash=[]`` says that there is none.
-    openings : str or iterable of str, optional
-        Accounts whose entries are opening balances, as patterns like those of `cash`; by default ``equity:opening*``,
-        and the accounts of equity that a ``pad`` of beancount takes balances from. Outlooks, and charts that are given
-        the ledgers, do not count such entries as inflow.
+    opening_ledgers : str or iterable of str, optional
+        Accounts of equity whose entries are opening balances, no inflow, as patterns like those of `cash`; by default
+        ``equity:opening*``, and those that a ``pad`` of beancount takes balances from; ``[]`` says that there is none.
+        Their lines are on the ledger ``Opening Balance Retained Earnings``, as after an import.
     commodity : str, optional
         Only the lines in this commodity, at their prices, where the journal has several.
     virtual : bool
@@ -126,7 +126,7 @@ def open_journal(
         file,
         period,
         cash,
-        openings,
+        opening_ledgers,
         time_zone=time_zone,
         scale=scale,
         options=options | {"use_entry_dates": use_entry_dates, "roots": tuple(roots.items())},
@@ -142,7 +142,7 @@ def open_table(
     *,
     time_zone: ZoneLike,
     cash: str | Iterable[str] | None = None,
-    openings: str | Iterable[str] | None = None,
+    opening_ledgers: str | Iterable[str] | None = None,
     midnights: Literal["days", "instants"] | None = None,
     scale: int | None = None,
     company: str | None = None,
@@ -167,9 +167,10 @@ def open_table(
     cash : str or iterable of str
         Accounts that report cash flow, as glob patterns that match the whole path in any case. Without any the file is
         refused with those that are likely; ``cash=[]`` says that there is none.
-    openings : str or iterable of str, optional
-        Accounts whose entries are opening balances, as patterns like those of `cash`; by default ``equity:opening*``.
-        Outlooks, and charts that are given the ledgers, do not count such entries as inflow.
+    opening_ledgers : str or iterable of str, optional
+        Accounts of equity whose entries are opening balances, no inflow, as patterns like those of `cash`; by default
+        ``equity:opening*``; ``[]`` says that there is none. Their lines are on the ledger ``Opening Balance Retained
+        Earnings``, as after an import.
     midnights : {"days", "instants"}, optional
         What instants with an offset are where all are midnights of UTC: those days, or the instants themselves.
     scale : int, optional
@@ -207,7 +208,7 @@ def open_table(
         file,
         period,
         cash,
-        openings,
+        opening_ledgers,
         time_zone=time_zone,
         scale=scale,
         options={"midnights": midnights},
@@ -221,7 +222,7 @@ def _open(
     file: Path,
     period: PeriodLike,
     cash: str | Iterable[str] | None,
-    openings: str | Iterable[str] | None,
+    opening_ledgers: str | Iterable[str] | None,
     *,
     time_zone: ZoneLike,
     scale: int | None,
@@ -243,7 +244,7 @@ def _open(
         read,
         days,
         cash=None if cash is None else to_texts(cash),
-        openings=None if openings is None else to_texts(openings),
+        opening_ledgers=None if opening_ledgers is None else to_texts(opening_ledgers),
         first_entry=first,
         period=asked,
         company=company,
@@ -257,7 +258,7 @@ def books_of_file(
     days: Period,
     *,
     cash: Sequence[str] | None,
-    openings: Sequence[str] | None = None,
+    opening_ledgers: Sequence[str] | None = None,
     first_entry: dt.date | None = None,
     **options: Any,  # noqa: ANN401 (those of Books)
 ) -> Books:
@@ -265,12 +266,20 @@ def books_of_file(
     source = f"{printable(read.path.name)} (sha256 {digest_of(read.path, read.options.outcome)})"
     check_entries(read)
     existing = list(REQUIRED_ACCOUNTS.values())
-    named = dict.fromkeys(read.named, "") | read.accounts
-    mapping = map_accounts(named, cash=cash or (), existing=existing, id_suffix="", errors=read.errors)
+    mapping = map_accounts(
+        dict.fromkeys(read.named, "") | read.accounts,
+        cash=cash or (),
+        openings=opening_ledgers,
+        padded=read.padded,
+        existing=existing,
+        id_suffix="",
+        errors=read.errors,
+    )
+    read.notes.extend(opening_notes(mapping))
     if cash is None:
         refuse_without_cash(read)
     check_transactions(read, mapping.accounts)
-    ledgers = ledgers_of_file(read, mapping, opening_accounts(read, openings, mapping.accounts), source)
+    ledgers = ledgers_of_file(read, mapping, source)
     lines = lines_of_file(read, mapping.accounts)
     covered = days_to_text([DayRange.of_period(days)])
     lines.attrs["notes"] = (*_notes(read), *lines.attrs["notes"], *choose_zone(days.time_zone).notes)

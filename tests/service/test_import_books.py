@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from accounting_analytics.core.errors import ImportRefusedError, InputError
+from accounting_analytics.core.errors import BooksDoNotTieError, ImportRefusedError, InputError
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
@@ -97,7 +97,7 @@ def test_the_first_segment_is_the_type(store, books, table):
         "ASSETS:Fixed:Van": ("asset", "non-current_assets"),
         "liabilities:mortgage": ("liability", "non-current_liabilities"),
         "liabilities:card": ("liability", "current_liabilities"),
-        "Equity:Opening": ("equity", "equity"),
+        "Equity:Owner": ("equity", "equity"),
         "Income:Salary": ("revenue", "operating_revenues"),
         "revenue:interest": ("revenue", "other_income"),
         "revenues:sales": ("revenue", "operating_revenues"),
@@ -308,3 +308,58 @@ def test_the_scale_is_that_of_the_instance(store, table):
     assert import_books(store, three, table(rows)).entries == 1
     with pytest.raises(ImportRefusedError, match="does not fit 0 fraction digits"):
         import_books(store, none, table(rows.replace("1.205", "1.5")))
+
+
+RETAINED = "Opening Balance Retained Earnings"
+EQUITY = {
+    "type": "equity",
+    "sub_type": "equity",
+    "debit_credit": "credit",
+    "sort_code": "31",
+    "report_cash_flow": False,
+}
+START = "start,2025-01-01,Start,assets:bank,debit,100\nstart,2025-01-01,Start,{0},credit,100\n"
+
+
+def ledgers_of_entry(store, instance_id):
+    """Names of the ledgers of all line entries."""
+    names = {ledger.pk: ledger.name for ledger in store.ledgers(instance_id)}
+    return {names[row["ledger_pk"]] for row in rows_of(store, "line_entries")}
+
+
+@pytest.mark.parametrize(
+    ("account", "patterns"), [("equity:opening balances", None), ("Equity:Start:2025", ["equity:start*"])]
+)
+def test_opening_balances_are_on_the_required_ledger(store, books, table, account, patterns):
+    """Accounts of convention, or that a pattern names, get no ledger of their own; the same file again is known."""
+    options = {"cash": ["assets:bank"], "opening_ledgers": patterns}
+    summary = import_books(store, books, table(START.format(account)), **options)
+    assert f"entries of {account} are opening balances, no inflow: they are on the ledger {RETAINED}" in summary.notes
+    assert ledgers_of_entry(store, books) == {"bank", RETAINED}
+    assert not any(path.lower().startswith("equity") for path in paths(store, books))
+    assert [one.account for one in summary.accounts if one.type == "equity"] == [RETAINED]
+    more = START.format(account) + RENT
+    again = import_books(store, books, table(more, name="more.csv"), **options)
+    assert (again.known, again.entries, again.missing) == (1, 1, ())
+
+
+def test_a_ledger_that_exists_is_not_replaced(store, books, table):
+    """A ledger of the instance is used by its path; one that a pattern names is replaced, so that entries differ."""
+    parent = create_ledger(store, books, NewLedger(name="equity", **EQUITY))
+    create_ledger(store, books, NewLedger(name="opening", parent_id=parent.id, **EQUITY))
+    rows = table(START.format("equity:opening"))
+    assert import_books(store, books, rows, cash=["assets:bank"]).entries == 1
+    assert ledgers_of_entry(store, books) == {"bank", "opening"}
+    with pytest.raises(BooksDoNotTieError, match=f"-100.00 on {RETAINED} instead of -100.00 on equity:opening"):
+        import_books(store, books, rows, cash=["assets:bank"], opening_ledgers=["equity:opening"])
+
+
+def test_only_equity_has_opening_balances(store, books, table):
+    """A pattern that matches another type, or nothing, is refused: net income would change."""
+    for pattern, message in (
+        ("income:*", "an opening pattern matches 'income:sales': only accounts of equity have opening balances"),
+        ("equity:start", "opening pattern 'equity:start' matches no account; the accounts are assets:bank"),
+    ):
+        rows = table(START.format("income:sales"))
+        with pytest.raises(ImportRefusedError, match=message):
+            import_books(store, books, rows, cash=["assets:bank"], opening_ledgers=[pattern])

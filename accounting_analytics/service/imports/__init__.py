@@ -16,7 +16,13 @@ from accounting_analytics.core.chart_of_accounts import DebitCredit, FinancialAc
 from accounting_analytics.core.errors import PostingRefusedError
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
-from accounting_analytics.journals.accounts import Account, check_transactions, map_accounts, refuse_without_cash
+from accounting_analytics.journals.accounts import (
+    Account,
+    check_transactions,
+    map_accounts,
+    opening_notes,
+    refuse_without_cash,
+)
 from accounting_analytics.journals.file_books import ReadOptions, is_currency_code
 from accounting_analytics.journals.read_file import digest_of, read_books
 from accounting_analytics.service.database import Store, read_ledgers
@@ -112,6 +118,7 @@ def import_books(
     company: str | None = None,
     currency: str | None = None,
     cash: Sequence[str] = (),
+    opening_ledgers: Sequence[str] | None = None,
     commodity: str | None = None,
     virtual: bool = False,
     use_entry_dates: bool = False,
@@ -148,6 +155,10 @@ def import_books(
         Accounts that report cash flow, as glob patterns that match the whole path in any case, such as
         ``assets:bank*``; ``*`` matches any characters, also ``:``. Assets become bank accounts, liabilities credit
         cards; their lines are transactions. A pattern that matches no account is refused.
+    opening_ledgers : sequence of str, optional
+        Accounts of equity whose entries are opening balances, as such patterns: their lines are posted to the required
+        ledger of opening balances, which the clients of the service know as such. By default ``equity:opening*``, and
+        those that a ``pad`` of beancount takes balances from, unless the instance has a ledger of the path.
     commodity : str, optional
         Import only the lines of a journal in this commodity, at their prices; every entry must balance in it.
     virtual : bool
@@ -199,10 +210,13 @@ def import_books(
         mapping = map_accounts(
             books.accounts,
             cash=cash,
+            openings=opening_ledgers,
+            padded=books.padded,
             existing=list(map(_to_account, ledgers)),
             id_suffix=options.id_suffix,
             errors=books.errors,
         )
+        books.notes.extend(opening_notes(mapping))
         check_transactions(books, mapping.accounts)
         known = compare_with_books(connection, instance, books, mapping, local=local, paths=paths)
         openings = known_openings(connection, ledgers, books, mapping.accounts, known=known.ids, local=local)

@@ -80,7 +80,8 @@ def compare_with_books(
     series = {run.series for run in runs if any(row.pk in run.keys for row in known.values())}
     from_series = [run.keys for run in runs if run.series in series]
     ledger_ids = _ledger_ids(mapping, books.options.id_suffix)
-    names = {**paths, **{ledger_id: account for account, ledger_id in ledger_ids.items()}}
+    of_file = {ledger_id: name for name, ledger_id in ledger_ids.items() if name not in mapping.openings}
+    names = {**paths, **of_file}
     comparison = _Comparison(ledger_ids, names, local, instance.scale)
     lines = _stored_lines(connection, [row.pk for row in known.values()])
     changed = [

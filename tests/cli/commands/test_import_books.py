@@ -332,9 +332,24 @@ def test_an_entry_takes_the_day_of_all_its_postings(run, tmp_path, texts, day):
     assert {summary["start_date"], summary["end_date"], *days_of_hledger(journal)} == {day}
     moved = "1 entries are on the day that all their postings have, which is not the day of the entry"
     assert (moved in finished.stderr) == (day != "2025-01-01")
-    assert ("the secondary dates of 1 entries were left out" in finished.stderr) == (
+    assert ("the secondary date of 1 entry was left out" in finished.stderr) == (
         "=2025" in str(texts) or "date2" in str(texts)
     )
+
+
+def test_an_opening_ledger_is_named(run, tmp_path):
+    """Accounts that --opening-ledger names are the ledger of opening balances, in books that are served and opened."""
+    rows = (
+        "e1,2025-01-01,Start,assets:bank,debit,100.00\ne1,2025-01-01,Start,equity:start,credit,100.00\n"
+        "e2,2025-01-02,Sale,assets:bank,debit,25.00\ne2,2025-01-02,Sale,income:sales,credit,25.00\n"
+    )
+    (tmp_path / "lines.csv").write_text(HEADER + rows)
+    command = ("import", "lines.csv", "--database", "books.db", "--cash", "assets:bank", "--time-zone", "UTC")
+    finished = run(*command, "--opening-ledger", "equity:st*", "--dry-run")
+    note = "entries of equity:start are opening balances, no inflow: they are on the ledger Opening Balance"
+    assert note in " ".join(finished.stderr.split())
+    refused = run(*command, "--opening-ledger", "income:sales", code=2)
+    assert "only accounts of equity have opening balances" in " ".join(refused.stderr.split())
 
 
 @pytest.mark.hledger
