@@ -164,6 +164,8 @@ def inflow_outflow(
 def waterfall(report: CashFlowReport, *, largest: int = 10) -> Picture:
     """Waterfall from the starting to the ending cash balance, with a step for each of the largest ledgers.
 
+    Entries of opening balances are steps of their ledgers, as the report counts them.
+
     Parameters
     ----------
     report : CashFlowReport

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.core.errors import HierarchyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 MAX_SORT_CODE_LENGTH = 20
 
@@ -126,6 +126,20 @@ def required_ledger(*, is_required: bool, sub_type: str, debit_credit: str) -> R
     if debit_credit == DebitCredit.CREDIT:
         return RequiredLedger.UNCATEGORIZED_INFLOW
     return RequiredLedger.UNCATEGORIZED_OUTFLOW
+
+
+def required_roles(ledgers: Iterable[Mapping[Any, Any]], stated: Mapping[str, str]) -> dict[str, RequiredLedger]:
+    """Role of each required ledger by id, by its fields, or as a chart of accounts states it: its ledger by role."""
+    roles = {}
+    for row in ledgers:
+        is_required, sub_type, side = bool(row["is_required"]), row["sub_type"] or "", row["debit_credit"] or ""
+        if role := required_ledger(is_required=is_required, sub_type=sub_type, debit_credit=side):
+            roles[row["id"]] = role
+    for role_name, ledger_id in stated.items():
+        role = RequiredLedger(role_name)
+        if roles.get(ledger_id) != role:  # which ledger has it was given
+            roles = {one: other for one, other in roles.items() if other != role} | {ledger_id: role}
+    return roles
 
 
 def display_order(sort_code: str, ledger_id: str) -> tuple[str, str]:

@@ -62,10 +62,14 @@ class LedgerSums(NamedTuple):
 
 
 class LedgerFlows(NamedTuple):
-    """Cash flows in units by ledger, one mapping for each column of days, and ids of entries that do not balance."""
+    """Cash flows in units by ledger, one mapping for each column of days, and ids of entries that do not balance.
+
+    `openings` are the same of the entries that were set apart.
+    """
 
     columns: tuple[dict[str, int], ...]
     unbalanced: list[str]
+    openings: tuple[dict[str, int], ...] = ()
 
 
 class _Intervals(NamedTuple):
@@ -174,9 +178,10 @@ class ExactLines(NamedTuple):
         earliest = min((row["datetime"] for row in rows if row["interval"] in intervals.columns), default=None)
         return LedgerSums(found, earliest)
 
-    def flows(self, cash: Collection[str], *columns: Days) -> LedgerFlows:
+    def flows(self, cash: Collection[str], *columns: Days, openings: Collection[str] = ()) -> LedgerFlows:
         """Sum the other lines of entries that touch cash by ledger and column, and find entries that do not balance.
 
+        Entries with a line on one of the ledgers of `openings` are summed by themselves.
         Nothing but these is collected from lazy engines; lines in memory are summed as :class:`EntryLines`.
         """
         intervals = _Intervals.of_columns(columns)
@@ -187,23 +192,18 @@ class ExactLines(NamedTuple):
             entries = EntryLines(collect(lines), self)
             on_cash = entries.on(cash)
             chosen = entries.of_entries_with(on_cash) & ~on_cash
-            numbers = entries.table["interval"].to_numpy()[chosen]
-            ledgers, count = entries.ledgers[chosen].astype(np.int64), len(intervals.ends) + 1
-            pairs, positions = np.unique(ledgers * count + numbers, return_inverse=True)
-            sums = add_units(positions, entries.units[chosen], len(pairs))
-            moved = [
-                (entries.ledger_ids[pair // count], pair % count, -int(units))
-                for pair, units in zip(pairs.tolist(), sums, strict=True)
-            ]
-            return LedgerFlows(intervals.by_column(moved), entries.unbalanced())
+            is_opening = entries.of_entries_with(entries.on(openings))
+            flows, opened = (_moved(entries, chosen & one, intervals) for one in (~is_opening, is_opening))
+            return LedgerFlows(intervals.by_column(flows), entries.unbalanced(), intervals.by_column(opened))
+        touched = {"cash": is_on(cash).cast(nw.Int32), "opening": is_on(openings).cast(nw.Int32)}
         per_entry = (
-            lines.select("journal_entry_id", "units", cash=is_on(cash).cast(nw.Int32))
+            lines.select("journal_entry_id", "units", **touched)
             .group_by("journal_entry_id")
-            .agg(gap=_UNITS.sum(), cash=nw.col("cash").max())
+            .agg(gap=_UNITS.sum(), **{name: nw.col(name).max() for name in touched})
         )
         of_entries = lines.join(per_entry, on="journal_entry_id", how="left")  # also lines that name no entry
         is_open = nw.col("gap").is_null() | (nw.col("gap") != 0)
-        grouped = of_entries.group_by("ledger_id", "interval", "cash")
+        grouped = of_entries.group_by("ledger_id", "interval", *touched)
         rows = collect(grouped.agg(_UNITS.sum(), open=is_open.cast(nw.Int32).sum())).to_pylist()
         unbalanced: list[str] = []
         if any(row["open"] for row in rows):
@@ -211,12 +211,15 @@ class ExactLines(NamedTuple):
             if ids.null_count:
                 raise FrameError(null_message("line_entries", "journal_entry_id"))
             unbalanced = ids.to_pylist()
-        moved = [
-            (row["ledger_id"], row["interval"], -self.to_units(row["units"]))
-            for row in rows
-            if row["cash"] and row["ledger_id"] not in cash
-        ]
-        return LedgerFlows(intervals.by_column(moved), unbalanced)
+        flows, opened = (
+            [
+                (row["ledger_id"], row["interval"], -self.to_units(row["units"]))
+                for row in rows
+                if row["cash"] and row["opening"] == of_opening and row["ledger_id"] not in cash
+            ]
+            for of_opening in (0, 1)
+        )
+        return LedgerFlows(intervals.by_column(flows), unbalanced, intervals.by_column(opened))
 
     def entries(self, days: Days) -> EntryLines:
         """Collect the lines of some days."""
@@ -336,6 +339,17 @@ class EntryLines:
         for entry, (_, _, ledger) in largest.items():
             moved[entry] = ledger
         return moved
+
+
+def _moved(entries: EntryLines, chosen: npt.NDArray[np.bool_], intervals: _Intervals) -> list[tuple[str, int, int]]:
+    """Units that some lines move, by ledger and interval; more in cash is positive."""
+    numbers, count = entries.table["interval"].to_numpy()[chosen], len(intervals.ends) + 1
+    pairs, positions = np.unique(entries.ledgers[chosen].astype(np.int64) * count + numbers, return_inverse=True)
+    sums = add_units(positions, entries.units[chosen], len(pairs))
+    return [
+        (entries.ledger_ids[pair // count], pair % count, -int(units))
+        for pair, units in zip(pairs.tolist(), sums, strict=True)
+    ]
 
 
 def add_units(numbers: npt.NDArray[Any], units: Units, count: int) -> Units:

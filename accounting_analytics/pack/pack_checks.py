@@ -40,7 +40,7 @@ class Recomputation:
         self._known: dict[tuple[str, str], int | None] = {}
         self._open: set[tuple[str, str]] = set()
         self._sums: dict[tuple[int, str, str], Mapping[int, int]] = {}
-        self._by_day = {is_flow: _sum_days(data, of_flows=bool(is_flow)) for is_flow in (0, 1)}
+        self._by_day = {part: _sum_days(data, part) for part in (0, 1, 2)}
 
     def figure(self, table: str, key: str) -> PageFigure:
         """Return what the page states about a figure; one that it does not is refused."""
@@ -114,10 +114,10 @@ class Recomputation:
     def _sum_selection(self, part: SelectedLines) -> int:
         if any(not 0 <= ledger < len(self._data.ledgers) for ledger in part.ledgers):
             raise InputError("it refers to a ledger that does not exist")
-        place = (part.is_flow, part.first, part.last)
+        place = (part.part, part.first, part.last)
         if place not in self._sums:
             sums: defaultdict[int, int] = defaultdict(int)
-            for day, ledgers in self._by_day[part.is_flow].items():
+            for day, ledgers in self._by_day[part.part].items():
                 if part.first <= day <= part.last:
                     for ledger, units in ledgers.items():
                         sums[ledger] += units
@@ -125,11 +125,11 @@ class Recomputation:
         return part.factor * sum(self._sums[place].get(ledger, 0) for ledger in set(part.ledgers))
 
 
-def _sum_days(data: PageData, *, of_flows: bool) -> dict[str, defaultdict[int, int]]:
-    """Sum of the lines by day and ledger."""
+def _sum_days(data: PageData, part: int) -> dict[str, defaultdict[int, int]]:
+    """Sum of all lines by day and ledger, or of those of cash flow, or of opening balances."""
     days: dict[str, defaultdict[int, int]] = {}
     for line in data.lines:
-        if line.is_flow or not of_flows:
+        if part in {0, line.part}:
             days.setdefault(data.dates[line.date], defaultdict(int))[line.ledger] += int(line.units)
     return days
 

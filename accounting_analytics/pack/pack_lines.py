@@ -69,11 +69,11 @@ class PackLines:
         ]
 
     def content(self) -> dict[str, Any]:
-        """Return what the page has: lines, each with whether it is cash flow, and the number of its entry."""
+        """Return what the page has: lines, each with whether it is of cash flow or openings, and its entry's number."""
         found = PageLines.of(self._lines, self._names.name)
         entries: dict[str, int] = {}
         lines = [
-            (*line, int(one.is_flow), -1 if one.id == _OPENING else entries.setdefault(one.entry, len(entries)))
+            (*line, one.part, -1 if one.id == _OPENING else entries.setdefault(one.entry, len(entries)))
             for line, one in zip(found.lines, self._lines, strict=True)
         ]
         return {**found._asdict(), "lines": lines}
@@ -107,7 +107,7 @@ class PackLines:
         return "stated", label, figure.units
 
     def _selected(self, figure: Figure) -> list[tuple[int, int, str, str, list[int]]]:
-        """Factor, cash flow or all, first day or none for all up to the last day, and ledgers of each selection."""
+        """Factor, part of the lines, first day or none for all up to the last, and ledgers of each selection."""
         has_balances = not self._starting or bool(figure.terms)  # supplied ones are of figures that begin with them
 
         def first(span: Span) -> str:
@@ -117,7 +117,7 @@ class PackLines:
         return [
             (
                 part.factor,
-                int(part.span.is_flow),
+                part.span.part,
                 first(part.span),
                 part.span.last.isoformat(),
                 sorted(self._ledgers[one] for one in part.ledger_ids if one in self._ledgers),

@@ -14,6 +14,7 @@ from accounting_analytics.core.periods import day_label
 from accounting_analytics.pack.pack_table import PackTable, make_table
 from accounting_analytics.pack.pack_tables import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, NOT_KNOWN
+from accounting_analytics.reports.statements.rows import OPENING_BALANCES
 from accounting_analytics.reports.statements.statement_figures import sides_of
 
 if TYPE_CHECKING:
@@ -101,6 +102,9 @@ class SentenceWriter:
         level = f"{to} {self._write(ending)}" if ending else ""
         size = f" by {self._write(change, is_size=True)}" if change.exact() else ""
         text = f"Cash {_moved(change, 'rose', 'fell')}{size}{level} in {self._label()}"
+        openings = self._key(OPENING_BALANCES)
+        if openings is not None and openings.exact():
+            text = f"{text}, besides opening balances of {self._write(openings)}"
         before = self._key("net_cash_flow", " prior")
         if before is None:
             return f"{text}."

@@ -26,7 +26,7 @@ from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, f
 from accounting_analytics.reports.payees.ageing import BUCKETS
 from accounting_analytics.reports.payees.bridge import bridge
 from accounting_analytics.reports.statements.daily_balances import DailyBalances
-from accounting_analytics.reports.statements.rows import NOT_CATEGORIZED
+from accounting_analytics.reports.statements.rows import NOT_CATEGORIZED, OPENING_BALANCES, OPENINGS_NOTE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.payees.recurring import RecurringPayment, RecurringPayments
     from accounting_analytics.reports.statements.columns import StatementColumn
     from accounting_analytics.reports.statements.statement import Statement
+    from accounting_analytics.reports.statements.statement_figures import StatementFigures
 
 KEY_FIGURES, SENTENCES, BRIDGE, ACCOUNTS, BY_DAY, FLOWS = (
     "key_figures",
@@ -117,7 +118,7 @@ class CashLines:
 
 
 def key_figures(cash: CashLines, income: Statement) -> PackTable:
-    """At most twelve rows, of the period, the one before, that of a year before, and the year to date."""
+    """At most thirteen rows, of the period, the one before, that of a year before, and the year to date."""
     statement = cash.statement
     columns = statement.columns
 
@@ -153,6 +154,7 @@ def key_figures(cash: CashLines, income: Statement) -> PackTable:
         of(statement, "cash_in_accounts", "", "cash_in_accounts", 1),
         of(statement, "cash_owed", "", "cash_owed", 1),
         of(statement, "net_cash_flow", "Net change in cash", "net_cash_flow"),
+        of(statement, OPENING_BALANCES, "", OPENING_BALANCES) if has_openings(statement) else None,
         *flows,
         lowest,
         of(income, "revenues", "Operating revenues", sales),
@@ -166,6 +168,11 @@ def key_figures(cash: CashLines, income: Statement) -> PackTable:
     compared = (period for one in columns for _, period in one.periods)
     notes = [BY_ENTRY, *opening.notes_on(compared)]
     return make_table(KEY_FIGURES, "Key figures", heads, [one for one in rows if one is not None], notes)
+
+
+def has_openings(statement: Statement) -> bool:
+    """Whether entries of opening balances are in a column of a cash flow statement."""
+    return any(one.measure == "opened" for one in statement.rows)
 
 
 def lowest_day(cash: CashLines, column: StatementColumn) -> dt.date | None:
@@ -554,7 +561,9 @@ def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackT
         rows.append(PackRow(one.label, kind="heading"))
         sums = one.reported.exact()
         for name in (name for name in _REPORTED if name in figures.layout.by_key):
-            row_key, label = f"{name} {key}", f"{_REPORTED[name]}, {one.label}"
+            with_openings = name == _NET and bool(figures.figure(OPENING_BALANCES, key).units)
+            row_label = f"{_REPORTED[name]}, with opening balances" if with_openings else _REPORTED[name]
+            row_key, label = f"{name} {key}", f"{row_label}, {one.label}"
             reported = Figure(
                 f"{row_key}{KEY_SEPARATOR}reported",
                 f"{label}, reported by the service",
@@ -562,16 +571,27 @@ def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackT
                 "as the service stated it",
                 scale=cash.source.scale,
             )
-            own = figure_of_lines(
-                figures.figure(name, key), f"{row_key}{KEY_SEPARATOR}calculated {key}", f"{label}, calculated here"
-            )
+            found = _with_openings(figures, name, key) if with_openings else figures.figure(name, key)
+            own = figure_of_lines(found, f"{row_key}{KEY_SEPARATOR}calculated {key}", f"{label}, calculated here")
             terms = [("+", reported), ("-", own)]
             difference = figure_of_terms(f"{row_key}{KEY_SEPARATOR}difference", f"{label}, difference", terms)
-            rows.append(PackRow(_REPORTED[name], [reported, own, difference], level=1))
+            rows.append(PackRow(row_label, [reported, own, difference], level=1))
     heads = [
         amount_head("Reported by the service"),
         amount_head("Calculated here"),
         amount_head("Difference", is_comparison=True),
     ]
     title = "The service's cash flow reports, and the same from line entries"
-    return make_table(REPORTED, title, heads, rows) if rows else None
+    notes = [OPENINGS_NOTE] if has_openings(cash.statement) else []
+    return make_table(REPORTED, title, heads, rows, notes) if rows else None
+
+
+def _with_openings(figures: StatementFigures, name: str, key: str) -> Figure:
+    """Net cash flow as the service counts it, with opening balances; not known where the change is not."""
+    found, openings = figures.figure(name, key), figures.figure(OPENING_BALANCES, key)
+    if found.units is None:
+        return found
+    units = int(found.units) + int(openings.units or 0)
+    selections = [*found.selections, *openings.selections]
+    load = partial(figures.source.entries, selections, units)
+    return replace(found, units=units, selections=selections, _load_entries=load)

@@ -7,8 +7,8 @@ const unpacked = (text) => {
 
 const readData = async () => {
   const data = JSON.parse(await unpacked(document.getElementById("pack-data").textContent));
-  data.lines = data.lines.map(([ledger, date, text, opposing, units, isFlow]) => {
-    return { ledger, day: data.dates[date], text, opposing, units: BigInt(units), isFlow };
+  data.lines = data.lines.map(([ledger, date, text, opposing, units, part]) => {
+    return { ledger, day: data.dates[date], text, opposing, units: BigInt(units), part };
   });
   return data;
 };
@@ -53,8 +53,8 @@ class Figures {
     const [kind, , parts] = this.#stated(table, key);
     if (kind === "lines") return parts.flatMap(([sign, first, last]) => this.lines.slice(first, last + 1).map((line) => [sign, line]));
     if (kind !== "sum") return [];
-    return parts.flatMap(([factor, isFlow, first, last, ledgers]) => {
-      const isOn = ({ day, isFlow: touchesCash }) => first <= day && day <= last && (touchesCash || !isFlow);
+    return parts.flatMap(([factor, wanted, first, last, ledgers]) => {
+      const isOn = ({ day, part }) => first <= day && day <= last && (wanted === 0 || part === wanted);
       return [...new Set(ledgers)].flatMap((one) => (this.#byLedger.get(one) ?? []).filter(isOn).map((line) => [factor, line]));
     });
   }

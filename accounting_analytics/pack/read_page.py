@@ -122,10 +122,10 @@ _LARGE_UNITS = re.compile(r"-?[1-9][0-9]{15,39}")
 
 
 class SelectedLines(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """Lines of some ledgers and days that a figure adds or subtracts: all, or those of cash flow."""
+    """Lines of some ledgers and days that a figure adds or subtracts: all (0), of cash flow (1), or of openings (2)."""
 
     factor: int
-    is_flow: Literal[0, 1]
+    part: Literal[0, 1, 2]
     first: str
     last: str
     ledgers: list[int]
@@ -191,7 +191,7 @@ class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=F
     text: int
     opposing: int
     units: int | str
-    is_flow: Literal[0, 1]
+    part: Literal[0, 1, 2]
     entry: int
 
 

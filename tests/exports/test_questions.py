@@ -17,6 +17,22 @@ from accounting_analytics.reports.books.merchants import merchants
 NOTHING = Decimal("0.00")
 
 
+def database_of(exported):
+    """Return exported books in DuckDB."""
+    current, database = (exported / "current").resolve(), duckdb.connect()
+    for table in STAR_SCHEMA:
+        files = f"{table.name}/*/*.parquet" if table.is_partitioned else f"{table.name}.parquet"
+        options = ", hive_types = {'month': varchar}" if table.is_partitioned else ""
+        select = f"select * from read_parquet('{current / files}'{options})"  # noqa: S608 (our own path)
+        database.execute(f"create view {table.name} as {select}")
+    return database
+
+
+def answer_of(database, name, **parameters):
+    """Return the rows of an answer."""
+    return database.sql(Question.named(name).sql, params=parameters).to_arrow_table().to_pylist()
+
+
 class Answers:
     """Exported books in DuckDB, and the books they were exported from."""
 
@@ -25,18 +41,11 @@ class Answers:
         self.lines = aa.schemas.LineEntries.exact(books.lines).frame
         self.lines["day"] = self.lines["datetime"].dt.tz_convert(self.report.period.time_zone).dt.date
         self.transfers = set(self.ledgers.index[self.ledgers["sub_type"] == "transfers_between_accounts"])
-        current = (exported / "current").resolve()
-        self.database = duckdb.connect()
-        for table in STAR_SCHEMA:
-            files = f"{table.name}/*/*.parquet" if table.is_partitioned else f"{table.name}.parquet"
-            options = ", hive_types = {'month': varchar}" if table.is_partitioned else ""
-            select = f"select * from read_parquet('{current / files}'{options})"  # noqa: S608 (our own path)
-            self.database.execute(f"create view {table.name} as {select}")
+        self.database = database_of(exported)
 
     def __call__(self, name, **parameters):
         """Return the rows of an answer."""
-        answer = self.database.sql(Question.named(name).sql, params=parameters)
-        return answer.to_arrow_table().to_pylist()
+        return answer_of(self.database, name, **parameters)
 
     def flows(self):
         """Return the report's lines without transfers, each with its local month."""
@@ -44,6 +53,12 @@ class Answers:
         flows = lines[~lines["ledger_id"].isin(self.transfers)]
         days = flows["datetime"].dt.tz_convert(self.report.period.time_zone)
         return flows.assign(month=days.dt.strftime("%Y-%m")).to_dict("records")
+
+    def flows_without_openings(self):
+        """Return them without those of entries of opening balances."""
+        openings = {one["journal_entry_id"] for one in self.flows() if one["ledger_id"] in self.books.opening.equity}
+        assert openings
+        return [one for one in self.flows() if one["journal_entry_id"] not in openings]
 
 
 @pytest.fixture(scope="module")
@@ -74,23 +89,45 @@ def test_every_query_is_a_question():
 
 
 def test_cash_by_month(answers):
-    """Net cash flow of each month is that of the report's lines; balances go from the report's start to its end."""
+    """Net cash flow of each month is that of the report's lines; balances go from the report's start to its end.
+
+    Entries of opening balances are by themselves.
+    """
     rows, expected = answers("cash_by_month"), defaultdict(Decimal)
-    for flow in answers.flows():
+    for flow in answers.flows_without_openings():
         expected[flow["month"]] += flow["amount"]
     assert {row["month"]: row["net_cash_flow"] for row in rows} == expected
     assert rows[0]["starting_cash"] == answers.report.exact().starting_cash_balance
     assert rows[-1]["ending_cash"] == answers.report.exact().ending_cash_balance
     for row in rows:
-        assert row["starting_cash"] + row["net_cash_flow"] + row["transfers"] == row["ending_cash"]
+        moved = row["opening_balances"] + row["net_cash_flow"] + row["transfers"]
+        assert row["starting_cash"] + moved == row["ending_cash"]
         assert row["transfers"] == 0
+
+
+def test_opening_balances_are_no_cash_flow(tmp_path):
+    """Their entries are a column of their own of the months, as in the statement, and neither in nor out."""
+    file = Path(__file__).parents[2] / "data" / "sample_lines.csv"
+    books = aa.open_table(file, time_zone="America/New_York", cash=["assets:bank*", "liabilities:card"])
+    aa.export(books, tmp_path, "2025-01")
+    database, flows = database_of(tmp_path), aa.cash_flow_statement(books, "2025-01")
+    (row,) = answer_of(database, "cash_by_month")
+    for name, key in (
+        ("starting_cash", "starting_cash_balance"),
+        *((one, one) for one in ("opening_balances", "net_cash_flow")),
+        ("ending_cash", "ending_cash_balance"),
+    ):
+        assert row[name] == flows.value(key, "2025-01")
+    assert row["opening_balances"] > 0
+    rows = answer_of(database, "in_against_out")
+    assert sum(one["net_cash_flow"] for one in rows) == row["net_cash_flow"]
 
 
 def test_in_against_out(answers):
     """Inflow and outflow of each account and month are those of the report's lines of the account."""
     ids = {ledger["name"]: key for key, ledger in answers.ledgers[answers.ledgers["report_cash_flow"]].iterrows()}
     amounts = defaultdict(list)
-    for flow in answers.flows():
+    for flow in answers.flows_without_openings():
         amounts[flow["month"], ids[flow["cash_flow_ledger_name"]]].append(flow["amount"])
     rows = answers("in_against_out")
     found = {(row["month"], row["cash_ledger_id"]): (row["inflow"], row["outflow"]) for row in rows}

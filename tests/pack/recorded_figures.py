@@ -64,8 +64,8 @@ class RecordedSums:
     def __init__(self, data):
         self.data = json.loads(gzip.decompress(base64.b64decode(data["pack-data"])))
         self.lines = [
-            (ledger, self.data["dates"][date], is_flow, int(units))
-            for ledger, date, _, _, units, is_flow, _ in self.data["lines"]
+            (ledger, self.data["dates"][date], part, int(units))
+            for ledger, date, _, _, units, part, _ in self.data["lines"]
         ]
         self.of_ledger = {}
         for line in self.lines:
@@ -91,10 +91,10 @@ class RecordedSums:
             )
         return sum(
             factor * units
-            for factor, of_flow, first, last, ledgers in parts
+            for factor, wanted, first, last, ledgers in parts
             for ledger in ledgers
-            for _, day, is_flow, units in self.of_ledger.get(ledger, ())
-            if first <= day <= last and (is_flow or not of_flow)
+            for _, day, part, units in self.of_ledger.get(ledger, ())
+            if first <= day <= last and wanted in {0, part}
         )
 
 

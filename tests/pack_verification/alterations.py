@@ -75,8 +75,8 @@ def days_of_a_figure(_, data):
     """Let the figure with the most lines begin with its last day."""
 
     def lines_of(part):
-        _, is_flow, first, last, ledgers = part
-        chosen = (one for one in data["lines"] if one[0] in ledgers and (one[5] or not is_flow))
+        _, wanted, first, last, ledgers = part
+        chosen = (one for one in data["lines"] if one[0] in ledgers and wanted in {0, one[5]})
         return sum(first <= data["dates"][one[1]] < last for one in chosen)
 
     figures = [one for table in data["tables"].values() for one in table["figures"].values() if one[0] == "sum"]

@@ -274,7 +274,7 @@ def packed_json(**changed):
         (packed_json(dates=["2026-02-30"]), "'2026-02-30' is not a day"),
         (packed_json(ledgers=[], lines=[[0, 0, 0, 0, 1, 0, 0]]), "line 0 refers to a ledger"),
         (packed_json(lines=[[0, -1, 0, 0, 1, 0, 0]]), "line 0 refers to a date"),
-        (packed_json(lines=[[0, 0, 0, 0, 1, 2, 0]]), "Invalid enum value 2"),
+        (packed_json(lines=[[0, 0, 0, 0, 1, 3, 0]]), "Invalid enum value 3"),
         (packed_json(lines=[[0, 0, 0, 0, 1, True, 0]]), "got `bool`|Invalid"),
         (packed_json(lines=[[0, 0, 0, 0, 2**53, 0, 0]]), "an amount"),
         (packed_json(lines=[[0, 0, 0, 0, "12", 0, 0]]), "not an amount"),

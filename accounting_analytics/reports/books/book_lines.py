@@ -61,6 +61,8 @@ class LineSource:
         Any frame that narwhals knows.
     cash : collection of str
         The ledgers that report cash flow.
+    openings : collection of str
+        The ledgers of opening balances, whose entries are no flows.
     time_zone : str
         Zone that days are counted in.
     extent : Extent, optional
@@ -79,13 +81,14 @@ class LineSource:
         cash: Collection[str],
         time_zone: str,
         *,
+        openings: Collection[str] = (),
         extent: Extent | None = None,
         scale: int | None = None,
         asked: Period | None = None,
     ) -> None:
         # a name of the index may be that of a column, and no label is used
         self.frame = line_entries.reset_index(drop=True) if isinstance(line_entries, pd.DataFrame) else line_entries
-        self.cash, self.time_zone = cash, time_zone
+        self.cash, self.openings, self.time_zone = cash, openings, time_zone
         self.states_days = extent is not None
         self._stated, self._scale, self._asked = extent, scale, asked
 
@@ -236,11 +239,13 @@ class LineSource:
             summed = self.exact.sums(*(span.intervals(self.time_zone) for span in lines))
             found.update(zip(lines, summed.columns, strict=True))  # type: ignore[arg-type]  # no id is null
         if flows:
-            moved = self.exact.flows(self.cash, *(span.intervals(self.time_zone) for span in flows))
+            days = (span.intervals(self.time_zone) for span in flows)
+            moved = self.exact.flows(self.cash, *days, openings=self.openings)
             if moved.unbalanced:
                 raise IncompleteLoadError(_describe_unbalanced(moved.unbalanced))
-            signed = [{ledger_id: -units for ledger_id, units in one.items()} for one in moved.columns]
-            found.update(zip(flows, signed, strict=True))
+            for span, flow, opened in zip(flows, moved.columns, moved.openings, strict=True):
+                of_entries = opened if span.is_opening else flow
+                found[span] = {ledger_id: -units for ledger_id, units in of_entries.items()}
         return found
 
     def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
@@ -250,9 +255,9 @@ class LineSource:
         return checked_entries(entries, units, self.scale)
 
     def flow_lines(self, span: Span) -> pd.DataFrame:
-        """Return the lines of some days that are not of cash, of entries that touch it."""
+        """Return the lines of some days that are not of cash, of entries that touch it and have no opening balances."""
         within, is_cash = is_within(span.intervals(self.time_zone)), is_on(self.cash)
-        return self._rows(within & ~is_cash, within & is_cash)
+        return self._rows(within & ~is_cash, within & is_cash, opening=within & is_on(self.openings))
 
     def lines(self, span: Span) -> pd.DataFrame:
         """Return the lines of some days, of every ledger, with all columns of the frame."""
@@ -276,10 +281,12 @@ class LineSource:
         cash = set(self.cash)
 
         @cache
-        def others(ledger_id: str, ledger_ids: tuple[str, ...], stated: str) -> tuple[bool, str]:
-            is_flow = ledger_id not in cash and (self.is_tagged or not cash.isdisjoint(ledger_ids))
+        def others(ledger_id: str, ledger_ids: tuple[str, ...], stated: str) -> tuple[bool, bool, str]:
+            moves_cash = ledger_id not in cash and (self.is_tagged or not cash.isdisjoint(ledger_ids))
+            has_openings = any(one in self.openings for one in ledger_ids)
             opposing = stated.split(LIST_SEPARATOR) if stated else [one for one in ledger_ids if one != ledger_id]
-            return is_flow, ", ".join(map(names.name, opposing))
+            of_entry = ", ".join(map(names.name, opposing))
+            return moves_cash and not has_openings, moves_cash and has_openings, of_entry
 
         days = local_midnights(frame["datetime"], self.time_zone).to_numpy().astype("datetime64[D]")
         found = []
@@ -293,28 +300,43 @@ class LineSource:
             frame["id"].tolist(),
             strict=True,
         ):
-            is_flow, opposing = others(ledger_id, tuple(of_entry[entry]), stated)
+            *kinds, opposing = others(ledger_id, tuple(of_entry[entry]), stated)
             units = to_minor_units(amount, self.scale)
-            found.append(ShownLine(ledger_id, day, text, opposing, units, line_id, entry, is_flow=is_flow))
+            found.append(ShownLine(ledger_id, day, text, opposing, units, line_id, entry, "", *kinds))
         return found
 
     def _lines_of(self, part: Selection) -> pd.DataFrame:
         """Lines of one part."""
         within = is_within(part.span.intervals(self.time_zone))
         touching = within & is_on(self.cash) if part.span.is_flow and not self.is_tagged else None
-        lines = self._rows(within & is_on(part.ledger_ids), touching)
+        opening, chosen = within & is_on(self.openings), within & is_on(part.ledger_ids)
+        lines = self._rows(chosen, touching, opening=opening, is_opening=part.span.is_opening)
         amounts = exact_amounts(lines["signed_amount"], self.scale, lines["id"]).column
         lines["figure_amount"] = negated(amounts) if part.factor < 0 else amounts
         lines["local_date"] = local_midnights(lines["datetime"], self.time_zone)
         return lines.sort_values(["datetime", "id"], kind="stable")
 
-    def _rows(self, chosen: nw.Expr, touching: nw.Expr | None = None) -> pd.DataFrame:
-        """Rows of the frame, with all its columns; only of entries that have a line of others, if these are given."""
+    def _rows(
+        self,
+        chosen: nw.Expr,
+        touching: nw.Expr | None = None,
+        *,
+        opening: nw.Expr | None = None,
+        is_opening: bool = False,
+    ) -> pd.DataFrame:
+        """Rows of the frame, with all its columns.
+
+        Of `touching` lines only those of entries that have one, and an `opening` line or none.
+        """
 
         def choose(lines: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
             if touching is None:
                 return lines.filter(chosen).select(*columns)
-            return lines_of_entries(lines, chosen, touching, *columns).select(*columns)
+            rows = lines_of_entries(lines, chosen, touching, *columns)
+            if opening is not None and (self.openings or is_opening):
+                ids = lines.filter(opening).select("journal_entry_id").unique()
+                rows = rows.join(ids, on="journal_entry_id", how="semi" if is_opening else "anti")
+            return rows.select(*columns)
 
         if self.exact.in_memory:
             found = np.sort(collect(choose(self._numbered, "position"))["position"].to_numpy())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from accounting_analytics.core.chart_of_accounts import LedgerType, RequiredLedger, required_ledger
+from accounting_analytics.core.chart_of_accounts import LedgerType, RequiredLedger, required_roles
 from accounting_analytics.core.column_conversion import total
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.ledger_names import LedgerNames
@@ -23,6 +23,7 @@ _CONTRADICTIONS = {
     ("outflow", LedgerType.REVENUE): ("payment", "revenue", "refunds to customers"),
 }
 """What direction and type of the category together rarely mean, and what they do mean then."""
+_ROLE_FIELDS = {"id", "is_required", "sub_type", "debit_credit"}
 
 
 class Categories:
@@ -134,12 +135,10 @@ def uncategorized_ledgers(
 
 
 def required_ledgers(ledgers: pd.DataFrame, roles: set[RequiredLedger]) -> set[str]:
-    """Ids of the required ledgers of these roles, and of those that a file has for opening balances."""
-    own = stated_attrs(ledgers).get("openings", ()) if RequiredLedger.OPENING_BALANCE in roles else ()
+    """Ids of the required ledgers of these roles; none of a chart without the fields that show them."""
+    if not set(ledgers.columns) >= _ROLE_FIELDS:
+        return set()
     required = ledgers[ledgers["is_required"].fillna(value=False)]
-    columns = (required[name] for name in ("id", "sub_type", "debit_credit"))
-    return {
-        ledger_id
-        for ledger_id, sub_type, side in zip(*columns, strict=True)
-        if required_ledger(is_required=True, sub_type=sub_type, debit_credit=side) in roles
-    } | set(own)
+    rows = required[[*_ROLE_FIELDS]].astype(object).where(required.notna(), None).to_dict("records")
+    found = required_roles(rows, stated_attrs(ledgers).get("required", {}))
+    return {one for one, role in found.items() if role in roles} & set(ledgers["id"])

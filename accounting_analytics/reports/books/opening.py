@@ -74,7 +74,11 @@ class Opening(NamedTuple):
         The lines reach back to the first entry; or the service reported the balances of cash; or the day or balances
         were given; or none of these.
     equity : tuple of str
-        Names of the ledgers of equity that the cash of the first entries comes from: opening balances, capital.
+        Ids of the ledgers of opening balances: the required one of a service, or that of a file. Entries against them
+        are no inflow, on any day.
+    capital : tuple of str
+        Names of other ledgers of equity that the cash of the first entries comes from, in a cash flow statement: an
+        inflow, which may have been there before the books begin.
     first_entry : date or None
         Day of the first entry of the books, where it is known: nothing is known of days before.
     notes : tuple of str
@@ -86,6 +90,7 @@ class Opening(NamedTuple):
     of: Literal["all", "cash"] = "all"
     basis: Literal["first entry", "reported", "given", "unknown"] = "unknown"
     equity: tuple[str, ...] = ()
+    capital: tuple[str, ...] = ()
     first_entry: dt.date | None = None
     notes: tuple[str, ...] = ()
 
@@ -109,7 +114,7 @@ class Opening(NamedTuple):
         """First day of a column that is counted in an average."""
         if self.first_entry is None:
             return dt.date.min
-        return self.first_entry + _DAY if self.equity else self.first_entry
+        return self.first_entry + _DAY if self.capital else self.first_entry
 
     def sentence(self) -> str:
         """State since when balances are sums, or why they are movements; empty where there are neither."""
@@ -135,15 +140,15 @@ class Opening(NamedTuple):
         )
 
     def notes_on(self, periods: Iterable[Period]) -> Iterator[str]:
-        """Say what is not known before the first entry, and that opening balances are in a column and in no average."""
+        """Say what is not known before the first entry, and which column is in no average."""
         if self.first_entry is None:
             return
         first, periods = day_label(self.first_entry), list(periods)
         if any(one.start_date < self.first_entry for one in periods):
             yield f"There are no entries before {first}: what was before is not known."
-        if self.equity and any(one.start_date <= self.first_entry <= one.end_date for one in periods):
+        if self.capital and any(one.start_date <= self.first_entry <= one.end_date for one in periods):
             yield (
-                f"Cash in from {' and '.join(self.equity)} on {first}, when the books begin, may have been there "
+                f"Cash in from {' and '.join(self.capital)} on {first}, when the books begin, may have been there "
                 "before: the column with that day is in no average."
             )
 

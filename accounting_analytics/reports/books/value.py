@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.core.arguments import require_type
+from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.column_conversion import INSTANT, convert, exact_amounts
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.exact_sums import collect, wrap
@@ -31,6 +32,7 @@ from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.books.applied_changes import changed_after
 from accounting_analytics.reports.books.book_lines import LineSource, day_before, to_pandas
+from accounting_analytics.reports.books.category_ledgers import required_ledgers
 from accounting_analytics.reports.books.changed_lines import changed_rows, describe_changes
 from accounting_analytics.reports.books.extent import Extent, MonthProof, reasons_of_frame
 from accounting_analytics.reports.books.ledger_tree import LedgerTree
@@ -149,7 +151,10 @@ class Books(Result):
             chosen = to_period(period, "period", fiscal_year_start_month, time_zone=day_zone.name)
         tree = LedgerTree.from_frame(chart)
         scale = metadata.get("scale") if scale is None and metadata else scale
-        source = LineSource(lines, tree.cash, day_zone.name, extent=extent, scale=scale, asked=chosen)
+        openings = tree.in_order(required_ledgers(chart, {RequiredLedger.OPENING_BALANCE}))
+        source = LineSource(
+            lines, tree.cash, day_zone.name, openings=openings, extent=extent, scale=scale, asked=chosen
+        )
         vars(self).update(
             time_zone=day_zone.name,
             reports=_read_reports(reports),
@@ -246,6 +251,10 @@ class Books(Result):
 
     @cached_property
     def opening(self) -> Opening:
+        """From when balances are known, what they rest on, and which ledgers have opening balances."""
+        return self._find_opening()._replace(equity=tuple(self.source.openings))
+
+    def _find_opening(self) -> Opening:
         """From when balances are known, and what they rest on."""
         given, discovery = self._given, Discovery.stated(self._ledgers)
         day, balances = given.day, given.balances
@@ -412,7 +421,8 @@ class Books(Result):
         days = self.source.loaded
         changes = _changes(self.source.in_pandas("with_lines"), own, self.scale)
         extent = self.extent._replace(days=days, label=label.strip(), changes=changes)
-        source = LineSource(own, self.source.cash, self.time_zone, extent=extent, scale=self.scale)
+        cash, openings = self.source.cash, self.source.openings
+        source = LineSource(own, cash, self.time_zone, openings=openings, extent=extent, scale=self.scale)
         return self._replaced(source=source)
 
     def require_loaded(self, what: str) -> None:

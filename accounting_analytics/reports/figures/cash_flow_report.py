@@ -19,7 +19,7 @@ from accounting_analytics.reports.figures.report_figures import ReportFigures
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
     from decimal import Decimal
 
     from accounting_analytics.core.periods import Period
@@ -134,10 +134,6 @@ class CashFlowReport(Result):
     def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
         """Figure of a row by its column, of which a report has one: the total of a ledger, or its `own` amount."""
         return {f"{self.period.start_date}/{self.period.end_date}": self.figures.figure(name, own=own)}
-
-    def entries_of(self, ledger_ids: Collection[str], exact: Decimal) -> pd.DataFrame:
-        """Lines of some ledgers, which sum to an amount."""
-        return self.figures.entries_of(ledger_ids, exact)
 
     @property
     def figures(self) -> ReportFigures:

@@ -30,7 +30,7 @@ class ShownLine(NamedTuple):
 
     `day` is its local day; `opposing` names the other ledgers of its entry, and `entry` is the id of that; `units` are
     signed, debits positive; `tag` is its part of a statement that is split by tags; `is_flow` is whether its entry
-    touches cash, and its ledger is not cash.
+    touches cash and has no opening balances, and its ledger is not cash; `is_opening` the same of an entry with them.
     """
 
     ledger_id: str
@@ -42,6 +42,12 @@ class ShownLine(NamedTuple):
     entry: str = ""
     tag: str = ""
     is_flow: bool = False
+    is_opening: bool = False
+
+    @property
+    def part(self) -> int:
+        """Which sums of entries that touch cash it is in: 1 flows, 2 opening balances, 0 neither."""
+        return 2 if self.is_opening else int(self.is_flow)
 
 
 class PageLines(NamedTuple):
@@ -83,31 +89,31 @@ class LineTable:
     """
 
     def __init__(self, lines: Iterable[ShownLine], selections: Iterable[Selection]) -> None:
-        uses = list(dict.fromkeys((part.span.is_flow, part.span.tag, tuple(part.ledger_ids)) for part in selections))
+        uses = list(dict.fromkeys((part.span.part, part.span.tag, tuple(part.ledger_ids)) for part in selections))
         uses_of: dict[tuple[str, str], tuple[int, ...]] = {}
         for number, (_, tag, ledger_ids) in enumerate(uses):
             for one in ledger_ids:
                 uses_of[tag, one] = (*uses_of.get((tag, one), ()), number)
         self._groups: dict[tuple[str, str], int] = {}
         numbers: dict[tuple[int, ...], int] = {}
-        sides: dict[int, set[bool]] = {}
+        sides: dict[int, set[int]] = {}
         for of, of_ledger in uses_of.items():
             group = self._groups[of] = numbers.setdefault(of_ledger, len(numbers))
             sides[group] = {uses[number][0] for number in of_ledger}
 
-        def place(line: ShownLine) -> tuple[int, bool]:
+        def place(line: ShownLine) -> tuple[int, int]:
             group = self._groups[line.tag, line.ledger_id]
-            return group, line.is_flow and True in sides[group]
+            return group, line.part if line.part in sides[group] else 0
 
         kept = [
             line
             for line in lines
             if (line.tag, line.ledger_id) in self._groups
-            and (line.is_flow or False in sides[self._groups[line.tag, line.ledger_id]])
+            and not sides[self._groups[line.tag, line.ledger_id]].isdisjoint({0, line.part})
         ]
         self.lines = sorted(kept, key=lambda line: (*place(line), line.day))
         self._sums = [0, *accumulate(line.units for line in self.lines)]
-        self._runs: dict[tuple[int, bool], tuple[int, list[str]]] = {}
+        self._runs: dict[tuple[int, int], tuple[int, list[str]]] = {}
         start = 0
         for run, of_run in groupby(self.lines, key=place):
             days = [line.day for line in of_run]
@@ -130,8 +136,8 @@ class LineTable:
         first = part.span.first.isoformat() if part.span.first else ""
         last = part.span.last.isoformat()
         for group in dict.fromkeys(self._groups[part.span.tag, one] for one in part.ledger_ids):
-            for is_flow in (True,) if part.span.is_flow else (False, True):
-                start, days = self._runs.get((group, is_flow), (0, []))
+            for of_entries in (part.span.part,) if part.span.part else (0, 1, 2):
+                start, days = self._runs.get((group, of_entries), (0, []))
                 begin, end = bisect_left(days, first), bisect_right(days, last)
                 if begin < end:
                     yield part.factor, start + begin, start + end - 1

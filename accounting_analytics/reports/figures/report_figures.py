@@ -125,7 +125,7 @@ class ReportFigures:
         stated: Decimal | None = None if pd.isna(row["total_net_cash_flow"]) else row["total_net_cash_flow"]
         label = f"{row['name']}, {period_label(self.period)}"
         if stated == row["net_cash_flow"]:
-            return self._of_lines(ledger_id, label, self._of_ledgers([ledger_id]), stated)
+            return self._of_lines(ledger_id, label, self.of_ledgers([ledger_id]), stated)
         return self._made(ledger_id, label, stated, _BELOW, [self._own([ledger_id])])
 
     def _own(self, ledger_ids: Sequence[str]) -> Figure:
@@ -134,7 +134,7 @@ class ReportFigures:
         name = f"{rows['name'].iloc[0]} (own)" if len(rows) == 1 else f"{len(rows)} other ledgers"
         key = KEY_SEPARATOR.join(f"{OWN}{one}" for one in ledger_ids)
         amount = exact_sum(rows["net_cash_flow"])
-        figure = self._of_lines(key, f"{name}, {period_label(self.period)}", self._of_ledgers(ledger_ids), amount)
+        figure = self._of_lines(key, f"{name}, {period_label(self.period)}", self.of_ledgers(ledger_ids), amount)
         days = Span(self.period.start_date, self.period.end_date, is_flow=True)
         return replace(figure, selections=[Selection(-1, days, tuple(ledger_ids))])
 
@@ -180,10 +180,8 @@ class ReportFigures:
 
     def _left_out(self, without: Sequence[str]) -> npt.NDArray[np.bool_]:
         """Whether each line is of a ledger, or of a journal entry with a ledger, that is not counted."""
-        lines = self._of_ledgers([one.removeprefix(WITHOUT) for one in without])
-        of_entries = self._of_ledgers([one.removeprefix(WITHOUT_ENTRIES) for one in without])
-        entries = self.lines["journal_entry_id"]
-        return lines | entries.isin(entries[of_entries]).to_numpy(dtype=bool)
+        lines = self.of_ledgers([one.removeprefix(WITHOUT) for one in without])
+        return lines | self.of_entries_with([one.removeprefix(WITHOUT_ENTRIES) for one in without])
 
     def _moves(self, chosen: npt.NDArray[np.bool_], sign: int) -> npt.NDArray[np.bool_]:
         """Whether the chosen lines of each line's journal entry bring cash in together, or take it out."""
@@ -201,15 +199,11 @@ class ReportFigures:
             to_minor_units(exact, self.scale),
             "the sum of the report's lines",
             scale=self.scale,
-            _load_entries=partial(self._entries, chosen, exact),
+            _load_entries=partial(self.entries_among, chosen, exact),
         )
 
-    def entries_of(self, ledger_ids: Collection[str], exact: Decimal) -> pd.DataFrame:
-        """Lines of some ledgers, which sum to an amount."""
-        return self._entries(self._of_ledgers(ledger_ids), exact)
-
-    def _entries(self, chosen: npt.NDArray[np.bool_], exact: Decimal) -> pd.DataFrame:
-        """Return some of the lines, if they sum to an amount."""
+    def entries_among(self, chosen: npt.NDArray[np.bool_], exact: Decimal) -> pd.DataFrame:
+        """Return the chosen lines, if they sum to an amount."""
         if self.totals_only and exact:
             raise IncompleteLoadError(
                 "the report was recomputed without its lines (lines=False), so no figure has entries; recompute it "
@@ -222,7 +216,7 @@ class ReportFigures:
 
     def shown_lines(self, ledger_ids: Collection[str], limit: int) -> list[ShownLine] | None:
         """Return the lines of some ledgers in the order of time, if the report has them and not more than `limit`."""
-        chosen = self._of_ledgers(ledger_ids)
+        chosen = self.of_ledgers(ledger_ids)
         if self.totals_only or chosen.sum() > limit:
             return None
         places = np.flatnonzero(chosen)
@@ -238,7 +232,12 @@ class ReportFigures:
             )
         ]
 
-    def _of_ledgers(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:
+    def of_entries_with(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:
+        """Whether each line is of a journal entry with a line of some ledgers."""
+        entries = self.lines["journal_entry_id"]
+        return entries.isin(entries[self.of_ledgers(ledger_ids)]).to_numpy(dtype=bool)
+
+    def of_ledgers(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:
         """Whether each line is of one of some ledgers."""
         return self.lines["ledger_id"].isin(ledger_ids).to_numpy(dtype=bool)
 

@@ -19,13 +19,20 @@ class Span(NamedTuple):
     """Lines of some days, both inclusive: all of them, or those of entries that touch cash (`is_flow`).
 
     Without a first day they are all lines up to the last; a last day before the first has none. `tag` names the part
-    of the lines of a statement that is split by tags.
+    of the lines of a statement that is split by tags. Entries of opening balances are no flow: `is_opening` are those
+    of them that touch cash.
     """
 
     first: dt.date | None
     last: dt.date
     is_flow: bool = False
     tag: str = ""
+    is_opening: bool = False
+
+    @property
+    def part(self) -> int:
+        """Which entries that touch cash it has the lines of: 1 flows, 2 opening balances; 0 all lines."""
+        return 2 if self.is_opening else int(self.is_flow)
 
     @property
     def is_empty(self) -> bool:
@@ -60,7 +67,8 @@ def units_of(selections: Sequence[Selection], sums: Mapping[Span, Mapping[str, i
 def joined(spans: Iterable[Span]) -> list[Span]:
     """Join the days of spans that overlap or touch, cash flow or not."""
     found: list[Span] = []
-    for span in sorted({span._replace(is_flow=False) for span in spans}, key=lambda span: span.first or dt.date.min):
+    days = {span._replace(is_flow=False, is_opening=False) for span in spans}
+    for span in sorted(days, key=lambda span: span.first or dt.date.min):
         if found and (span.first is None or span.first <= _day_after(found[-1].last)):
             found[-1] = found[-1]._replace(last=max(found[-1].last, span.last))
         else:
@@ -78,7 +86,7 @@ def simplified(selections: Sequence[Selection]) -> list[Selection]:
     simple = [first]
     for part in others:
         last = simple[-1]
-        same = (part.ledger_ids, part.span.tag) == (last.ledger_ids, last.span.tag)
+        same = (part.ledger_ids, part.span[2:]) == (last.ledger_ids, last.span[2:])
         follows = part.span.first == last.span.last + _DAY
         if same and follows and part.factor == last.factor:
             simple[-1] = last._replace(span=last.span._replace(last=part.span.last))

@@ -49,6 +49,7 @@ from accounting_analytics.reports.payees.bridge_sentences import (
 )
 from accounting_analytics.reports.statements.columns import compared_period
 from accounting_analytics.reports.statements.kinds import cash_flow_statement, income_statement
+from accounting_analytics.reports.statements.rows import OPENINGS_NOTE
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -384,7 +385,7 @@ def bridge(
         scale=found.source.scale,
         time_zone=found.source.time_zone,
         currency=books.currency,
-        notes=found.source.notes,
+        notes=found.notes,
         _unit="cash" if found.is_cash else "net income",
         _units=(sum(sides[0].units), sum(sides[1].units)),
         _all=tuple(steps),
@@ -425,6 +426,12 @@ class _BridgedTotal(NamedTuple):
     def is_cash(self) -> bool:
         """Whether it is the change of cash, not net income."""
         return self.row.key.rstrip("_") == "net_cash_flow"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks of the lines, and that opening balances of the days are in no step."""
+        has_openings = any(one.measure == "opened" for one in self.figures.layout.shown)
+        return (*self.source.notes, *([OPENINGS_NOTE] if has_openings else []))
 
     def lines(self, column: StatementColumn) -> PaidLines:
         """Lines that sum to the figure of a column."""

@@ -42,11 +42,10 @@ from accounting_analytics.reports.statements.rows import (
 )
 from accounting_analytics.reports.statements.statement import Statement
 from accounting_analytics.reports.statements.statement_figures import StatementFigures
-from accounting_analytics.reports.statements.sums import ReportSource, SpanRules
+from accounting_analytics.reports.statements.sums import FLOWS, ReportSource, SpanRules
 from accounting_analytics.reports.statements.tagged_lines import TAG, Tags
 
 if TYPE_CHECKING:
-    import datetime as dt
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import pandas as pd
@@ -132,6 +131,12 @@ def cash_flow_statement(
 ) -> Statement:
     """Cash flow statement: what moved cash, by category in sections, between cash at the start and at the end.
 
+    Entries against the ledgers of opening balances (``books.opening.equity``) are no inflow: they are in no section and
+    not in the net change, but in a row of their own, ``opening_balances``, where there are some. Cash at the end is
+    cash at the start, opening balances and net change. A report of the service counts such entries as cash flow; a
+    statement made of it has the same row. An entry of opening balances is one as a whole: what else it has, such as
+    loans and equipment that were there before, is no cash flow.
+
     Parameters
     ----------
     books : Books or CashFlowReport
@@ -143,17 +148,18 @@ def cash_flow_statement(
         What a column is: month by default, cut at the first and last day. ``tag`` has a column for each tag of a group,
         one for lines with several of them, and one for lines without, which sum to the statement.
     compare : str or list of str
-        Columns to add. After the others: ``total`` and ``average`` (of the whole columns, without the one that opening
-        balances are in). Beside each: ``prior`` (the same dates one column earlier), ``prior_year``, ``change`` and
-        ``change_pct`` (from the prior year if that is asked for, else from the prior period), ``share`` (percent of
-        total inflows).
+        Columns to add. After the others: ``total`` and ``average`` (of the whole columns, without one whose first
+        entries bring in capital). Beside each: ``prior`` (the same dates one column earlier), ``prior_year``,
+        ``change`` and ``change_pct`` (from the prior year if that is asked for, else from the prior period), ``share``
+        (percent of total inflows).
     depth : int, optional
         Levels of ledgers that are shown; all by default.
     sections : mapping of str to str, optional
         Section by ledger (id, unique name or path), ``financial_account_type`` or ``sub_type``, instead of
         ``accounting_analytics.reports.statement_rows.CASH_FLOW_SECTIONS``; what it does not name is operating.
     tag_ids : iterable of str, optional
-        Count only lines that have all these tags, by id or unique name; balances of cash are not shown then.
+        Count only lines that have all these tags, by id or unique name; balances of cash, and opening balances, are not
+        shown then.
     tag_group : str, optional
         Id of the group whose tags are columns, where lines have tags of several.
     ledgers : DataFrame, optional
@@ -178,7 +184,7 @@ def cash_flow_statement(
     """
     table = CASH_FLOW_SECTIONS if sections is None else sections
     kind = _Kind(
-        ("flow", "opening", "balance"),
+        ("flow", "opened", "opening", "balance"),
         of_balances=False,
         needed=lambda chart: chart.tree.cash,
         rows=lambda build, cash: cash_flow_rows(build, table, cash),
@@ -330,12 +336,20 @@ def _subject_of_report(report: CashFlowReport, ledgers: pd.DataFrame | None) -> 
     """Read a report as what a statement is made of."""
     if ledgers is None:
         raise InputError("a report has no ledgers: pass ledgers=discover_ledgers(client, ...)")
-    chart, source = _read_chart(ledgers), ReportSource(report)
-    chart.tree.require(source.flows)
+    chart = _read_chart(ledgers)
+    source = ReportSource(report, chart.openings())
+    chart.tree.require([*source.flows, *source.opened])
     source.require_same_cash(chart.tree.cash)
     notes = choose_zone(report.period.time_zone).notes
     return _Subject(
-        source, chart, ledgers, report.period, company=report.company, currency=report.currency, notes=notes
+        source,
+        chart,
+        ledgers,
+        report.period,
+        Opening(equity=tuple(chart.openings())),
+        company=report.company,
+        currency=report.currency,
+        notes=notes,
     )
 
 
@@ -387,8 +401,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
     summed = _Summed.of_columns(shown, kind, lines, chart, rules)
     since = opening.day if opening.is_movement else None
     is_explained = not (isinstance(lines, ReportSource) and lines.gap)
-    has_cash = not (lines.is_tagged or subject.label)
-    cash_rows = CashRows(since, lines.is_report, is_explained) if has_cash else None
+    cash_rows = None if lines.is_tagged else CashRows(since, lines.is_report, is_explained, not subject.label)
     trees = chart.tree.trees(*(one for measure in summed.spans for one in summed.known(measure)))
     moved = partial(summed.moved, opening.units or {})
     layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, asked.depth), cash_rows)
@@ -490,11 +503,11 @@ class _Summed(NamedTuple):
 
     def known(self, measure: Measure) -> list[Mapping[str, int]]:
         """Return the sums of the known spans of a measure."""
-        return [self.sums[span] for span in self.spans[measure] if span in self.sums]
+        return [self.sums[span] for span in self.spans.get(measure, ()) if span in self.sums]
 
     def moved(self, starting: Mapping[str, int], measure: Measure, ledger_id: str) -> bool:
         """Whether a ledger has an amount in any column; lines that cancel each other are a movement too."""
-        if measure in {"flow", "movement"}:
+        if measure in {*FLOWS, "movement"}:
             return any(ledger_id in one for one in self.known(measure))
         supplied = measure == "balance" and bool(starting.get(ledger_id))
         return supplied or any(one.get(ledger_id) for one in self.known(measure))
@@ -513,17 +526,21 @@ def _opening(books: Books, kind: _Kind, chart: Chart, *, has_balances: bool) -> 
     opening, source = books.opening, books.source
     if kind.of_balances and opening.of == "cash" and opening.units is not None:
         note = "The given balances are of cash alone, so they are not counted here: give those of all ledgers."
-        opening = Opening(source.loaded.start_date, first_entry=opening.first_entry, notes=(note,))
-    if "flow" in kind.measures and opening.first_entry is not None:
-        opening = opening._replace(equity=_equity_of_first_entries(opening.first_entry, kind, source, chart))
+        unknown = Opening(source.loaded.start_date, equity=opening.equity, first_entry=opening.first_entry)
+        opening = unknown._replace(notes=(note,))
+    if "flow" in kind.measures:
+        opening = opening._replace(capital=_capital_of_first_entries(opening, kind, source, chart))
     return opening if has_balances and kind.measures != ("movement",) else opening._replace(day=None)
 
 
-def _equity_of_first_entries(first: dt.date, kind: _Kind, lines: LineSource, chart: Chart) -> tuple[str, ...]:
-    """Names of the ledgers of equity that the cash of the first entries comes from."""
-    day = Span(first, first, is_flow=True)
+def _capital_of_first_entries(opening: Opening, kind: _Kind, lines: LineSource, chart: Chart) -> tuple[str, ...]:
+    """Names of the ledgers of equity that the cash of the first entries comes from, but of opening balances."""
+    if opening.first_entry is None:
+        return ()
+    day = Span(opening.first_entry, opening.first_entry, is_flow=True)
     moved = {} if lines.missing(day, set(kind.needed(chart))) else lines.sums([day])[day]
-    return tuple(chart.names.name(one) for one in chart.of_types(LedgerType.EQUITY) if moved.get(one, 0) < 0)
+    equity = (one for one in chart.of_types(LedgerType.EQUITY) if one not in opening.equity)
+    return tuple(chart.names.name(one) for one in equity if moved.get(one, 0) < 0)
 
 
 def _columns(

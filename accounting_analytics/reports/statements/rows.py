@@ -10,7 +10,7 @@ from accounting_analytics.core.chart_of_accounts import (
     LedgerType,
     RequiredLedger,
     SubType,
-    required_ledger,
+    required_roles,
 )
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.ledger_names import LedgerNames
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.ledger_tree import LedgerTree
 
 RowKind = Literal["heading", "ledger", "own", "subtotal", "total", "balance", "percent"]
-Measure = Literal["flow", "movement", "balance", "opening", "earlier_years", "this_year"]
-"""Lines that a row sums: those of its column's days (of entries that touch cash, or all), or all up to a day."""
+Measure = Literal["flow", "opened", "movement", "balance", "opening", "earlier_years", "this_year"]
+"""Lines that a row sums: those of its column's days (of entries that touch cash without opening balances, of those with
+them, or all), or all up to a day."""
 
 CASH_FLOW_SECTIONS: Mapping[str, str] = {
     SubType.TRANSFERS_BETWEEN_ACCOUNTS: "transfers",
@@ -36,6 +37,12 @@ CASH_FLOW_SECTIONS: Mapping[str, str] = {
     SubType.NON_CURRENT_ASSETS: "investing",
 }
 """Section of the cash flow statement by financial_account_type, else sub_type; all else is operating."""
+OPENING_BALANCES = "opening_balances"
+"""Row of what entries of opening balances bring into cash: they are in no section, and not in the change."""
+OPENINGS_NOTE = (
+    "Entries of opening balances are no inflow: they are in no section and not in the net change in cash. A report of "
+    "the service counts them as cash flow."
+)
 NOT_CATEGORIZED = "Not categorized (in less out)"
 CASH_PARTS = ("cash_in_accounts", "cash_owed")
 """Rows of what the cash at the end is in: their lines are those of the row above."""
@@ -122,18 +129,7 @@ class Chart:
         self.tree = tree
         self.names = LedgerNames(tree.names, tree.hierarchy)
         self._rows = {row["id"]: row for row in rows}
-        self.required = {
-            row["id"]: required_ledger(
-                is_required=bool(row["is_required"]),
-                sub_type=row["sub_type"] or "",
-                debit_credit=row["debit_credit"] or "",
-            )
-            for row in rows
-        }
-        for role, ledger_id in roles.items():
-            if self.required.get(ledger_id) != role:  # which ledger has it was given
-                self.required = {one: None if other == role else other for one, other in self.required.items()}
-                self.required[ledger_id] = RequiredLedger(role)
+        self.required = required_roles(rows, roles)
 
     def field(self, ledger_id: str, name: str) -> str:
         """Text of a field of a ledger; empty where it is null."""
@@ -142,6 +138,10 @@ class Chart:
     def uncategorized(self) -> list[str]:
         """Find the two uncategorized ledgers, in display order."""
         return [one for one in self.tree.ordered if self.required.get(one) in _UNCATEGORIZED]
+
+    def openings(self) -> list[str]:
+        """Find the ledgers of opening balances, in display order."""
+        return [one for one in self.tree.ordered if self.required.get(one) == RequiredLedger.OPENING_BALANCE]
 
     def type_of(self, ledger_id: str) -> str:
         """Type of a ledger, or that of its sub_type."""
@@ -343,21 +343,22 @@ def _subtree(ledger_id: str, children: Mapping[str, list[str]]) -> list[str]:
 
 
 class CashRows(NamedTuple):
-    """What the rows of cash are: balances, movements since a day, or what a report states."""
+    """What the rows of cash are: balances, movements since a day, what a report states, or opening balances alone."""
 
     since: dt.date | None
     is_report: bool
     is_explained: bool = True
+    has_balances: bool = True
 
 
 def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows: CashRows | None) -> Layout:
     """Rows of the cash flow statement."""
     chart = build.chart
     placed: dict[str, list[str]] = {one: [] for one in _CASH_FLOW_ORDER}
-    uncategorized, cash = set(chart.uncategorized()), set(chart.tree.cash)
+    uncategorized, elsewhere = set(chart.uncategorized()), {*chart.tree.cash, *chart.openings()}
     chosen = _sections_of_ledgers(chart, sections)
     for ledger_id in chart.tree.ordered:
-        if ledger_id in cash:
+        if ledger_id in elsewhere:
             continue
         account_type, sub_type = chart.field(ledger_id, "financial_account_type"), chart.field(ledger_id, "sub_type")
         named = [chosen[one] for one in (ledger_id, *chart.tree.hierarchy.ancestors(ledger_id)) if one in chosen]
@@ -377,29 +378,46 @@ def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows:
     net = build.add(
         Row("net_cash_flow", "Net change in cash", "total", "cash", 0, -1, "flow", every, (), 1, children=shown)
     )
-    if cash_rows is not None:
-        start, end, suffix = "Cash at the start", "Cash at the end", ""
-        if cash_rows.since:
-            suffix = f" since {cash_rows.since}"
-            moved = f"Movement of cash since {day_label(cash_rows.since)}"
-            start, end = f"{moved}, at the start", f"{moved}, at the end"
-        ids = tuple(chart.tree.cash)
-        opening = build.add(Row(f"starting_cash_balance{suffix}", start, "balance", "cash", 0, 1, "opening", ids))
-        made_of = ((1, opening.key), (1, net.key))
-        ending = opening._replace(key=f"ending_cash_balance{suffix}", label=end, measure="balance", favourable=1)
-        if cash_rows.is_report:
-            ending = ending._replace(terms=made_of if cash_rows.is_explained else ())
-        children = tuple(key for _, key in made_of) if cash_rows.is_explained else ()
-        build.add(ending._replace(children=children))
-        if not cash_rows.since:
-            _split_cash(build, ending)
+    has_openings = cash_rows is not None and _cash_rows(build, net, cash_rows)
     inflows = build.add(Row("total_inflows", "Total inflows", "total", "cash", 0, -1, "flow"), shown=False)
     named_cash = join_ids([shorten(chart.tree.names[one]) for one in chart.tree.cash], limit=_MAX_CASH_NAMES)
     notes = (
         f"Cash is what reports cash flow: {named_cash}.",
         _sections_note(sections),
+        *([OPENINGS_NOTE] if has_openings else []),
     )
     return build.build("Cash flow statement", inflows.key, notes)._replace(inflows=inflows.key)
+
+
+def _cash_rows(build: LayoutBuilder, net: Row, cash_rows: CashRows) -> bool:
+    """Add cash at the start and at the end, where it is known, and between them opening balances, if there are any.
+
+    Cash at the end is that at the start, the opening balances and the net change. Returns whether there are opening
+    balances.
+    """
+    made_of, openings = [net], (*net.ledger_ids, *build.chart.openings())
+    ids, start, end, suffix = tuple(build.chart.tree.cash), "Cash at the start", "Cash at the end", ""
+    if cash_rows.since:
+        suffix = f" since {cash_rows.since}"
+        moved = f"Movement of cash since {day_label(cash_rows.since)}"
+        start, end = f"{moved}, at the start", f"{moved}, at the end"
+    if cash_rows.has_balances:
+        starting = Row(f"starting_cash_balance{suffix}", start, "balance", "cash", 0, 1, "opening", ids)
+        made_of.insert(0, build.add(starting))
+    has_openings = any(build.moved("opened", one) for one in openings)
+    opened = Row(OPENING_BALANCES, "Opening balances", "balance", "cash", 0, -1, "opened", openings)
+    opened = build.add(opened, shown=has_openings)
+    if has_openings:
+        made_of.insert(-1, opened)
+    if cash_rows.has_balances:
+        terms = tuple((1, one.key) for one in made_of) if cash_rows.is_explained else ()
+        ending = made_of[0]._replace(key=f"ending_cash_balance{suffix}", label=end, measure="balance", favourable=1)
+        if cash_rows.is_report:
+            ending = ending._replace(terms=terms)
+        build.add(ending._replace(children=tuple(key for _, key in terms)))
+        if not cash_rows.since:
+            _split_cash(build, ending)
+    return has_openings
 
 
 def _sections_note(sections: Mapping[str, str]) -> str:
@@ -447,8 +465,11 @@ def _sections_of_ledgers(chart: Chart, sections: Mapping[str, str]) -> dict[str,
             ledger_id = chart.names.find(text)
         except InputError as error:
             raise InputError(f"sections: {error}") from None
-        if ledger_id in chart.tree.cash or ledger_id in chart.uncategorized():
-            raise InputError(f"sections: {quote(text)} is a cash or uncategorized ledger, which has its own place")
+        if ledger_id in {*chart.tree.cash, *chart.uncategorized(), *chart.openings()}:
+            raise InputError(
+                f"sections: {quote(text)} is a ledger of cash, of opening balances, or uncategorized: it has its own "
+                "place"
+            )
         found[ledger_id] = section
     return found
 

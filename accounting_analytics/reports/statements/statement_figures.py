@@ -305,7 +305,11 @@ class StatementFigures:
         """Describe what a figure is the sum of."""
         since = self.rules.opening.since
         up_to = f"its line entries up to the day{f' since {day_label(since)}' if since else ''}"
-        measured = {"flow": "line entries of entries that touch cash", "movement": "line entries"}
+        measured = {
+            "flow": "line entries of entries that touch cash",
+            "opened": "line entries of opening balances",
+            "movement": "line entries",
+        }
         side = "credits less debits" if row.factor < 0 else "debits less credits"
         return f"the sum of {measured.get(row.measure, up_to)}, {side}"
 

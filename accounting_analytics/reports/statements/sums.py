@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+import numpy as np
+
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
@@ -14,6 +16,7 @@ from accounting_analytics.reports.figures.selections import Span
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+    from decimal import Decimal
 
     import pandas as pd
 
@@ -24,6 +27,10 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.line_table import ShownLine
     from accounting_analytics.reports.figures.selections import Selection
     from accounting_analytics.reports.statements.rows import Measure
+
+
+FLOWS = ("flow", "opened")
+"""Measures of entries that touch cash."""
 
 
 class SpanRules(NamedTuple):
@@ -51,11 +58,11 @@ class SpanRules(NamedTuple):
         start, end, since = period.start_date, period.end_date, self.opening.since
         if first_entry := self.opening.first_entry:
             if end < first_entry:
-                return Span(None, dt.date.min, measure == "flow")
+                return Span(None, dt.date.min, measure in FLOWS, is_opening=measure == "opened")
             start = max(start, first_entry)
         match measure:
-            case "flow" | "movement":
-                return Span(start, end, measure == "flow")
+            case "flow" | "opened" | "movement":
+                return Span(start, end, measure in FLOWS, is_opening=measure == "opened")
             case "balance":
                 is_before = self.opening.is_movement and since is not None and end < since
                 return Span(since, dt.date.min if is_before else end)
@@ -119,16 +126,19 @@ class Source(Protocol):
 class ReportSource:
     """A cash flow report, whose lines are behind its flows; its balances were only reported."""
 
-    def __init__(self, report: CashFlowReport) -> None:
+    def __init__(self, report: CashFlowReport, openings: Collection[str] = ()) -> None:
         exact = report.exact()
         self.loaded, self.is_tagged, self.states_days = report.period, bool(report.tag_ids), True
         self.report, self.scale, self.is_report = report, report.scale, True
-        flows = zip(exact.ledgers["ledger_id"], exact.ledgers["net_cash_flow"], strict=True)
-        with_lines = set(exact.lines["ledger_id"])
+        flows = dict(zip(exact.ledgers["ledger_id"], exact.ledgers["net_cash_flow"], strict=True))
+        self._is_opening = report.figures.of_entries_with(openings)
+        with_lines = set(exact.lines["ledger_id"][~self._is_opening])
+        self.opened = self._opened(exact.lines, openings, flows)
         self.flows = {
-            ledger_id: -to_minor_units(amount, self.scale)
-            for ledger_id, amount in flows
-            if amount or ledger_id in with_lines  # the others are listed as parents
+            ledger_id: units
+            for ledger_id, amount in flows.items()
+            if (units := -to_minor_units(amount, self.scale) - self.opened.get(ledger_id, 0))
+            or ledger_id in with_lines  # the others are listed as parents
         }
         self.starting, self.ending = (
             {
@@ -142,11 +152,21 @@ class ReportSource:
         remarks = (f"The flows do not explain {unexplained} of the change in cash.",) if self.gap else ()
         self.notes = (*tag_notes(report.tag_ids), *remarks, *report.notes)
 
+    def _opened(self, lines: pd.DataFrame, openings: Collection[str], net: Mapping[str, Decimal]) -> dict[str, int]:
+        """Units of the entries of opening balances by ledger; of a report without lines, those of their ledgers."""
+        if self.report.totals_only or lines.empty:
+            return {one: -to_minor_units(net[one], self.scale) for one in openings if net.get(one)}
+        opened: dict[str, int] = {}
+        chosen = lines[self._is_opening]
+        for ledger_id, amount in zip(chosen["ledger_id"], chosen["amount"], strict=True):
+            opened[ledger_id] = opened.get(ledger_id, 0) - to_minor_units(amount, self.scale)
+        return opened
+
     def require_same_cash(self, cash: Collection[str]) -> None:
         """Refuse a chart of accounts in which other ledgers report cash flow: amounts would be in no row."""
         balances = () if self.is_tagged else (self.starting, self.ending)
         others = {one for of_ledgers in balances for one, units in of_ledgers.items() if units and one not in cash}
-        others |= self.flows.keys() & set(cash)
+        others |= (self.flows.keys() | self.opened.keys()) & set(cash)
         if others:
             raise InputError(
                 f"the report and the chart of accounts disagree about what is cash: {join_ids(sorted(others))}; "
@@ -161,12 +181,15 @@ class ReportSource:
         """Flows of the period, and the balances that the report states."""
         last = self.report.period.end_date
         balances = {True: self.ending, False: self.starting}
-        return {span: self.flows if span.is_flow else balances[span.last == last] for span in spans}
+        flows = {True: self.opened, False: self.flows}
+        return {span: flows[span.is_opening] if span.is_flow else balances[span.last == last] for span in spans}
 
     def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
         """Return the report's lines of some ledgers."""
-        wanted = {ledger_id for part in parts for ledger_id in part.ledger_ids}
-        return self.report.entries_of(wanted, from_minor_units(units, self.scale))
+        figures, chosen = self.report.figures, np.zeros(len(self._is_opening), dtype=bool)
+        for part in parts:
+            chosen |= figures.of_ledgers(part.ledger_ids) & (self._is_opening == part.span.is_opening)
+        return figures.entries_among(chosen, from_minor_units(units, self.scale))
 
     def shown_lines(
         self,
@@ -176,4 +199,12 @@ class ReportSource:
         limit: int,
     ) -> list[ShownLine] | None:
         """Return the report's lines in the order of time, if it has them and not more than `limit`; none is of cash."""
-        return self.report.figures.shown_lines(ledger_ids, limit)
+        found, opened = self.report.figures.shown_lines(ledger_ids, limit), self._entries_of_openings
+        if found is None or not opened:
+            return found
+        return [one._replace(is_flow=one.entry not in opened, is_opening=one.entry in opened) for one in found]
+
+    @property
+    def _entries_of_openings(self) -> set[str]:
+        """Ids of the entries of opening balances."""
+        return set(self.report.figures.lines["journal_entry_id"][self._is_opening])

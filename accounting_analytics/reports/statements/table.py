@@ -14,6 +14,7 @@ from accounting_analytics.reports.figures.figure_table import (
     entries_of,
 )
 from accounting_analytics.reports.figures.line_table import LineTable
+from accounting_analytics.reports.statements.sums import FLOWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,7 +60,7 @@ def _entries(figures: StatementFigures) -> EntriesData:
     """Collect the lines of the sums, where a page can carry them, and the terms of the other figures."""
     rows = [row for row in figures.layout.shown if row.kind != "heading"]
     shown = {row.key: [figures.figure(row.key, column.key) for column in figures.columns.shown] for row in rows}
-    flows = [row.key for row in rows if row.measure in {"flow", "movement"} and not row.terms]
+    flows = [row.key for row in rows if row.measure in {*FLOWS, "movement"} and not row.terms]
     sums = [
         one for key in flows or shown for one in shown[key] if one.selections and not one.terms
     ]  # without balances beside flows

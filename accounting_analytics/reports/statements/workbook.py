@@ -118,7 +118,7 @@ class _Sums:
 
     def _across(self, row: Row, column: StatementColumn) -> Terms:
         """Find the cells of a row with the periods of a total or a change; none if one of them is not shown."""
-        if column.kind not in {"total", "change"} or (column.kind == "total" and row.kind == "balance"):
+        if column.kind not in {"total", "change"} or (column.kind == "total" and row.measure in {"opening", "balance"}):
             return []
         if column.tags:
             of_tags = [one.key for one in self._figures.columns.shown if len(one.tags) == 1]

@@ -130,13 +130,16 @@ def postings(journal, commodity):
             yield dt.date.fromisoformat(row["date"]), row["txnidx"], row["account"], int(amount * 100)
 
 
-def monthly_report(journal, commodity, report, *options):
+def monthly_report(journal, commodity, report, *options, at_cost=False):
     """Rows and totals of a report of hledger by month, in units: ``{subreport: {account: [units]}}``.
+
+    Amounts are those in a commodity, or all of them at their cost in it.
 
     An account's units include those below it; the account ``""`` is the total, the subreport ``"net"`` that of all.
     """
     arguments = ("hledger", "-f", str(journal), report, "--monthly", "--tree", "--no-elide", "-O", "json")
-    content = json.loads(run(*arguments, *options, f"cur:{re.sub(r'([$])', r'[$]', commodity)}"))
+    amounts = "--cost" if at_cost else f"cur:{re.sub(r'([$])', r'[$]', commodity)}"
+    content = json.loads(run(*arguments, *options, amounts))
     if "cbrSubreports" not in content:
         return {"": _rows(content, commodity)}
     subreports = {name.lower(): _rows(part, commodity) for name, part, _ in content["cbrSubreports"]}

@@ -20,7 +20,7 @@ BALANCE_SECTIONS = {
     "liability": ("current_liabilities", "non-current_liabilities"),
     "equity": ("equity",),
 }
-SUSPENSE, TRANSFERS = "suspense", "transfers"
+SUSPENSE, TRANSFERS, OPENING = "suspense", "transfers", "opening_balances"
 CREDIT_TYPES = {"liability", "equity", "revenue"}
 DAY = dt.timedelta(days=1)
 
@@ -42,6 +42,11 @@ class NaiveLedger(NamedTuple):
     def is_uncategorized(self):
         """Whether it is one of the two required ledgers of what has no category."""
         return self.is_required and self.sub_type not in {"transfers_between_accounts", "equity"}
+
+    @property
+    def is_opening(self):
+        """Whether it is the required ledger of opening balances."""
+        return self.is_required and self.sub_type == "equity"
 
 
 class NaiveLine(NamedTuple):
@@ -109,6 +114,7 @@ class NaiveBooks:
         self.of_ledger = {one: [line for line in self.lines if line.ledger == one] for one in self.ledgers}
         self.zone, self.first_month = zone, first_month
         self.entries_with_cash = {line.entry for line in self.lines if self.ledgers[line.ledger].is_cash}
+        self.entries_of_openings = {line.entry for line in self.lines if self.ledgers[line.ledger].is_opening}
 
     def __repr__(self):
         """Show what a failing example has."""
@@ -119,7 +125,7 @@ class NaiveBooks:
         """Section of a ledger in a statement; None if it is not on it."""
         ledger = self.ledgers[ledger_id]
         if statement == CASH:
-            return None if ledger.is_cash else self._cash_section(ledger)
+            return None if ledger.is_cash or ledger.is_opening else self._cash_section(ledger)
         if statement == TRIAL:
             return "all"
         if ledger.is_uncategorized:
@@ -184,8 +190,14 @@ class NaiveBooks:
         return {
             line.id: self.sign(statement, line.ledger) * line.units
             for line in self.lines_in(days, ledger_ids)
-            if statement != CASH or line.entry in self.entries_with_cash
+            if statement != CASH or line.entry in self.entries_with_cash - self.entries_of_openings
         }
+
+    def openings(self, days):
+        """Lines of the entries of opening balances that bring cash in some days, positive into cash."""
+        entries = self.entries_with_cash & self.entries_of_openings
+        lines = (one for one in self.lines_in(days) if one.entry in entries and not self.ledgers[one.ledger].is_cash)
+        return {line.id: -line.units for line in lines}
 
     def own(self, statement, ledger_id, days):
         """Figure of a ledger's own row."""
@@ -236,7 +248,7 @@ class NaiveBooks:
         }
 
     def cash(self, days):
-        """Return starting cash, net change and ending cash of some days."""
+        """Return starting cash, opening balances, net change and ending cash of some days."""
         in_cash = {one.id for one in self.ledgers.values() if one.is_cash}
 
         def balance(day):
@@ -245,6 +257,7 @@ class NaiveBooks:
         flows = sum(units(self.section_total(CASH, section, days)) for section in self.sections(CASH))
         return {
             "starting_cash_balance": balance(days.first - DAY),
+            OPENING: units(self.openings(days)),
             "net_cash_flow": flows,
             "ending_cash_balance": balance(days.last),
         }

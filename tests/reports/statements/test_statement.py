@@ -230,7 +230,7 @@ def test_sections_name_what_exists(lines, ledgers):
     assert statement["premises"].exact() == statement["Rent"].exact() != 0
     with pytest.raises(InputError, match=r"sections: .*did you mean 'Rent'"):
         aa.cash_flow_statement(books, sections={"Rnt": "premises"}, columns=columns)
-    with pytest.raises(InputError, match="'Operating Account' is a cash or uncategorized ledger"):
+    with pytest.raises(InputError, match="'Operating Account' is a ledger of cash, of opening balances, or uncat"):
         aa.cash_flow_statement(books, sections={"Operating Account": "x"})
     statement = aa.cash_flow_statement(books, sections={"Premises": "premises"}, columns=columns)
     assert statement["Rent"].exact() + statement["Utilities"].exact() == statement["premises"].exact()

@@ -12,7 +12,7 @@ from books_strategy import books, line_table, requests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from long_cases import also_long
-from naive_statements import BALANCE, CASH, INCOME, TRIAL, columns, percent, shifted_days, units
+from naive_statements import BALANCE, CASH, INCOME, OPENING, TRIAL, columns, percent, shifted_days, units
 from statement_checks import (
     BOOKS_START,
     FUNCTIONS,
@@ -101,12 +101,13 @@ def test_the_balance_sheet_balances(naive, request):
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_starting_cash_and_flows_are_ending_cash(naive, request):
-    """Starting cash, net change and ending cash are the naive ones, and add up."""
+    """Starting cash, opening balances, net change and ending cash are the naive ones, and add up."""
     statement = statement_of(CASH, naive, request)
     found = [naive.cash(days) for days in days_of(request)]
-    for key in ("starting_cash_balance", "net_cash_flow", "ending_cash_balance"):
+    assert (OPENING in shown_keys(statement)) == any(map(naive.openings, days_of(request)))
+    for key in ("starting_cash_balance", OPENING, "net_cash_flow", "ending_cash_balance"):
         assert row_units(statement, key) == [one[key] for one in found]
-    assert all(one["starting_cash_balance"] + one["net_cash_flow"] == one["ending_cash_balance"] for one in found)
+    assert all(sum(amounts) == end for *amounts, end in (one.values() for one in found))
 
 
 @settings.get_profile("slow")

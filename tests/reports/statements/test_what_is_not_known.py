@@ -208,20 +208,22 @@ def test_days_before_the_books_were_not_loaded(demo_books, chart):
 
 
 def test_loaded_days_before_the_first_entry_are_not_known(demo_company, chart):
-    """They have no entries, which are no zeros; the month of the opening balances is in no average of cash."""
+    """They have no entries, which are no zeros; the month of the opening balances has flows of its own."""
     days = (demo_company.client, chart["id"], "2024-11-01", "2025-02-28")
     books = aa.Books(aa.load_line_entries(*days, progress=False), chart)
-    for function, averaged in ((aa.income_statement, ["2025-01", "2025-02"]), (aa.cash_flow_statement, ["2025-02"])):
+    for function in (aa.income_statement, aa.cash_flow_statement):
         statement = function(books, compare=["average"])
         assert {statement.value("led_rent", column) for column in ("2024-11", "2024-12")} == {None}
         with pytest.raises(InputError, match="the books begin on 1 Jan 2025"):
             statement["led_rent", "2024-12"].entries  # noqa: B018 (a property)
         average = statement["led_rent", "average"]
-        assert [one.key for one in average.terms] == [f"led_rent|{column}" for column in averaged]
+        assert [one.key for one in average.terms] == [f"led_rent|{column}" for column in ("2025-01", "2025-02")]
         assert "There are no entries before 1 Jan 2025: what was before is not known." in statement.notes
         with pytest.raises(EmptyPeriodError, match="the books begin on 2025-01-01: choose days from then on"):
             function(books, "2024-11/2024-12")
-    assert any("Opening Balance Retained Earnings and Owner Capital on 1 Jan 2025" in one for one in statement.notes)
+    assert not any("may have been there before" in one for one in statement.notes)
+    assert statement["Opening balances", "2025-01"].exact() == Decimal("101680.07")
+    assert statement["opening_balances", "2024-12"].exact() is None
 
 
 def test_books_that_begin_within_a_month_have_its_other_days(demo_company, chart):
