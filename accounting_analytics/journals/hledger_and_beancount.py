@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from accounting_analytics.core.errors import AmountError
 from accounting_analytics.core.installed_programs import find_program, run_program
 from accounting_analytics.core.ledger_names import PATH_SEPARATOR
-from accounting_analytics.core.messages import join_ids, printable, shorten
+from accounting_analytics.core.messages import count_of, join_ids, printable, shorten
 from accounting_analytics.core.money import EXACT, MAX_SCALE, format_amount, from_minor_units, parse_amount
 from accounting_analytics.journals.accounts import TYPE_OF_ROOT
 from accounting_analytics.journals.entries import NewLine, NewTransaction, to_units
@@ -125,7 +125,7 @@ def _run_hledger(command: list[str], path: Path, errors: FileErrors) -> str:
             command, folder=str(path.absolute().parent), environment=environment, advice=_INSTALL_HLEDGER
         )
     if finished.returncode:
-        message = finished.stderr.strip()
+        message = finished.stderr.strip().removeprefix("hledger: ").replace(str(path.absolute()), path.name)
         found = _PLACE.search(message)
         line = f"line {found[1] or found[2]}" if found else ""
         errors.fail(f"hledger cannot read it: {shorten(printable(message, ' '), limit=400)}", line)
@@ -135,7 +135,8 @@ def _run_hledger(command: list[str], path: Path, errors: FileErrors) -> str:
 def _notes(transactions: list[dict[str, Any]]) -> list[str]:
     """Note that secondary dates were left out, as in the reports of hledger itself."""
     count = sum(bool(one["tdate2"] or any(posting["pdate2"] for posting in one["tpostings"])) for one in transactions)
-    return [f"the secondary dates of {count} entries were left out"] if count else []
+    dates = "the secondary date of 1 entry was" if count == 1 else f"the secondary dates of {count} entries were"
+    return [f"{dates} left out"] if count else []
 
 
 def _types(printed: str) -> dict[str, str]:
@@ -337,9 +338,9 @@ def _in_commodity(entries: dict[str, JournalEntry], books: FileBooks) -> dict[st
     accounts = {posting.account for posting in postings if posting.value}
     accounts -= {posting.account for entry in kept.values() for posting in entry.postings}
     books.notes.append(
-        f"{others.total()} postings in other commodities were left out: {_counted(others)}"
-        + (f"; among them {len(whole)} complete entries: {_first(whole)}" if whole else "")
-        + (f"; of these accounts nothing is imported: {join_ids(accounts)}" if accounts else "")
+        f"{count_of(others.total(), 'posting')} in other commodities, left out: {_counted(others)}"
+        + (f"; among them {count_of(len(whole), 'whole entry', 'whole entries')}: {_first(whole)}" if whole else "")
+        + (f"; of these accounts nothing is left: {join_ids(accounts)}" if accounts else "")
     )
     return kept
 

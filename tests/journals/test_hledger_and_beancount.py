@@ -131,8 +131,8 @@ def test_commodities(read):
     assert sums(books) == {"assets:bank": Decimal(11), "income:pay": Decimal(-11)}
     (note,) = books.notes
     assert note == (
-        "4 postings in other commodities were left out: DAYS (4); among them 1 complete entries: 2024-01-02 'Days'"
-        "; of these accounts nothing is imported: assets:vacation, income:days"
+        "4 postings in other commodities, left out: DAYS (4); among them 1 whole entry: 2024-01-02 'Days'"
+        "; of these accounts nothing is left: assets:vacation, income:days"
     )
     with pytest.raises(ImportRefusedError, match="no amounts in commodity 'USD'"):
         read(text, commodity="USD")
