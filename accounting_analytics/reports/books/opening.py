@@ -74,8 +74,8 @@ class Opening(NamedTuple):
         The lines reach back to the first entry; or the service reported the balances of cash; or the day or balances
         were given; or none of these.
     equity : tuple of str
-        Ids of the ledgers of opening balances: the required one of a service, or that of a file. Entries against them
-        are no inflow, on any day.
+        Ids of the ledgers of opening balances, which the chart of accounts states: entries against them are no inflow,
+        on any day. Names are not unique.
     capital : tuple of str
         Names of other ledgers of equity that the cash of the first entries comes from, in a cash flow statement: an
         inflow, which may have been there before the books begin.

@@ -134,8 +134,8 @@ def cash_flow_statement(
     Entries against the ledgers of opening balances (``books.opening.equity``) are no inflow: they are in no section and
     not in the net change, but in a row of their own, ``opening_balances``, where there are some. Cash at the end is
     cash at the start, opening balances and net change. A report of the service counts such entries as cash flow; a
-    statement made of it has the same row. An entry of opening balances is one as a whole: what else it has, such as
-    loans and equipment that were there before, is no cash flow.
+    statement made of it has the same row. Such an entry is left out as a whole, so that loans and equipment that were
+    there before are neither received nor bought.
 
     Parameters
     ----------

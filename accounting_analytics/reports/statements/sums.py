@@ -153,9 +153,12 @@ class ReportSource:
         self.notes = (*tag_notes(report.tag_ids), *remarks, *report.notes)
 
     def _opened(self, lines: pd.DataFrame, openings: Collection[str], net: Mapping[str, Decimal]) -> dict[str, int]:
-        """Units of the entries of opening balances by ledger; of a report without lines, those of their ledgers."""
-        if self.report.totals_only or lines.empty:
-            return {one: -to_minor_units(net[one], self.scale) for one in openings if net.get(one)}
+        """Units of the entries of opening balances by ledger; a report whose lines do not show them is refused."""
+        if lines.empty and any(net.get(one) for one in openings):
+            raise InputError(
+                "the report has opening balances and no lines, so which other flows are of their entries is not known: "
+                "recompute it with lines=True, or choose days without them"
+            )
         opened: dict[str, int] = {}
         chosen = lines[self._is_opening]
         for ledger_id, amount in zip(chosen["ledger_id"], chosen["amount"], strict=True):

@@ -94,7 +94,12 @@ def test_a_report_has_the_same_row(books):
     assert entry_units(found[OPENING]) == entry_units(expected[OPENING]) == {"e2-2": 15_000}
     assert set(found["net_cash_flow"].entries["line_id"]) == {"e1-2"}
     totals = aa.recompute_cash_flow(books, "2024-12", lines=False)
-    assert aa.cash_flow_statement(totals, ledgers=books.ledgers)[OPENING].exact() == Decimal(12_000)
+    with pytest.raises(
+        InputError, match=r"the report has opening balances and no lines, .* recompute it with lines=True"
+    ):
+        aa.cash_flow_statement(totals, ledgers=books.ledgers)
+    later = aa.recompute_cash_flow(books, "2025-02", lines=False)
+    assert aa.cash_flow_statement(later, ledgers=books.ledgers)["net_cash_flow"].exact() == Decimal(-660)
 
 
 def test_in_files_and_pages(books, tmp_path):
