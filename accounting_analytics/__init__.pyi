@@ -22,6 +22,7 @@ from .pack.pack_result import MonthlyPack
 from .pack.verification_result import PackVerification
 from .pack.verify_pack import verify_pack
 from .recategorization.apply import apply_plan, verify_plan
+from .recategorization.check_coding import CodingCheck, check_coding
 from .recategorization.decisions import decide, propose
 from .recategorization.effect import Effect
 from .recategorization.open_bank_file import open_bank_file
@@ -52,6 +53,7 @@ __all__ = [
     "Bridge",
     "CashFlowReport",
     "ClientCredentials",
+    "CodingCheck",
     "Effect",
     "Figure",
     "LedgerClient",
@@ -75,6 +77,7 @@ __all__ = [
     "bridge",
     "cash_flow_statement",
     "charts",
+    "check_coding",
     "check_completeness",
     "connect",
     "decide",

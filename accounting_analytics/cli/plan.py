@@ -27,6 +27,7 @@ from accounting_analytics.cli.output import (
     print_message,
     print_note,
     print_notes,
+    print_result,
     print_table,
     print_transactions,
 )
@@ -163,6 +164,45 @@ def queue(
             **_source_of_command(source),
         )
         print_message(f"fill in its column category with ids, unique names or paths of ledgers, then: {following}")
+
+
+@command(RECATEGORIZE)
+def check_coding(
+    *,
+    days: ZonedDays = ZonedDays(),
+    decisions: tuple[Path, ...] = (),
+    output: Path | None = None,
+    as_json: Json = False,
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """List what should be looked at before a month is closed.
+
+    Transactions of another category than their counterparty had before, the same payment twice, amounts far above those
+    before, lines on ledgers that have others below them, and transactions without a text. All days before are the past.
+
+    Parameters
+    ----------
+    decisions
+        File of decisions: those that are the category that a transaction has are right, and not listed; repeatable.
+    output
+        New file to decide by hand, .xlsx for Excel or .csv: the transactions that findings are of.
+    """
+    from accounting_analytics.recategorization.changes import OpenQueue
+    from accounting_analytics.recategorization.decisions import TRANSACTION, require_new_file, write_decision_file
+
+    if output is not None:
+        require_new_file(output)
+    with connect_source(source, days) as (client, period):
+        books = load_books(client, period)
+    check = aa.check_coding(books, decisions=decisions or None)
+    print_result(check, as_json=as_json)
+    if output is not None:
+        asked = OpenQueue(check.queue, books.ledgers)
+        count = write_decision_file(asked, output, time_zone=period.time_zone, by=TRANSACTION)
+        print_message(
+            f"{count_of(count, 'transaction')} written to {output}: fill in its column category, with the one that a "
+            "transaction has where that is right"
+        )
 
 
 def _find_account(books: aa.Books, text: str) -> str:

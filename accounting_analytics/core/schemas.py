@@ -605,6 +605,29 @@ class OpenItems(Table):
     open_amount: Series[Any]
 
 
+class CodingFindings(Table):
+    """Findings about the coding of transactions, one row each.
+
+    `key` finds its figure. `kind` is ``category`` (another than before), ``twice`` (the same payment), ``amount`` (far
+    above those before), ``parent`` (on a ledger that has others below it) or ``text`` (without one). `confidence` is
+    how often transactions with such a past followed it on these books, between 0 and 1. `line_entry_ids` are separated
+    by ``|``.
+    """
+
+    key: Series[Text] = pandera.Field(unique=True)
+    kind: Series[Text] = pandera.Field(isin=["category", "twice", "amount", "parent", "text"])
+    local_date: Series[pd.Timestamp]
+    counterparty: Series[Text]
+    ledger_name: Series[Text]
+    category_ledger_name: Series[Text]
+    expected_category_ledger_name: Series[Text] = pandera.Field(nullable=True)
+    amount: Series[Any]
+    why: Series[Text]
+    confidence: Series[float] = pandera.Field(nullable=True, ge=0, le=1)
+    transaction_id: Series[Text] = pandera.Field(nullable=True)
+    line_entry_ids: Series[Text]
+
+
 class PlanItems(Table):
     """Items of a recategorization plan: the expected current category and the new one.
 

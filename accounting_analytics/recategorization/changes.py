@@ -76,6 +76,11 @@ class Change(NamedTuple):
         )
 
     @property
+    def is_right(self) -> bool:
+        """Whether the category that it replaces is the new one."""
+        return self.updated_category_ledger_id == self.category_ledger_id
+
+    @property
     def identity(self) -> tuple[str, ...]:
         """What identifies it."""
         return tuple(getattr(self, name) for name in IDENTITY)
@@ -102,7 +107,7 @@ class OpenQueue:
         self.queue, self.exact = queue, exact_queue(queue)
         self.ledgers = Ledgers.checked(ledgers)
         self.rows = self.exact.frame.reset_index(drop=True)
-        self.chart = Categories(self.ledgers, set(self.rows["category_ledger_id"]))
+        self.chart = Categories(self.ledgers, set())
         self.changes = changes_of_frame(self.rows.assign(**dict.fromkeys((*NEW_CATEGORY, "rule"), "")))
         self.places = {(one.transaction_id, one.category_ledger_id): row for row, one in enumerate(self.changes)}
         self.groups, self._transactions = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)

@@ -170,11 +170,16 @@ def exact_queue(queue: pd.DataFrame) -> ExactFrame:
 
 def categorized_transactions(books: Books, ledgers: pd.DataFrame) -> pd.DataFrame:
     """Transactions that have one category already, with the columns of the queue; amounts are Arrow decimals."""
-    lines = _exact_lines(books).frame
-    opposed = _with_opposing(_cash_transactions(lines, ledgers))
-    matching = opposed[~opposed.index.duplicated(keep=False)]
+    rows = transactions_with_categories(books, ledgers)
     no_category = uncategorized_ledgers(ledgers) | set(ledgers.loc[ledgers["report_cash_flow"], "id"])
-    return _queue_columns(matching[~matching["category_ledger_id"].isin(no_category)], lines).reset_index(drop=True)
+    has_one = ~rows.index.duplicated(keep=False)
+    return rows[has_one & ~rows["category_ledger_id"].isin(no_category)].reset_index(drop=True)
+
+
+def transactions_with_categories(books: Books, ledgers: pd.DataFrame) -> pd.DataFrame:
+    """All transactions of cash ledgers with the columns of the queue: a row for each opposing ledger, of one label."""
+    lines = _exact_lines(books).frame
+    return _queue_columns(_with_opposing(_cash_transactions(lines, ledgers)), lines)
 
 
 def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -286,10 +291,11 @@ def local_days(rows: pd.DataFrame) -> pd.Series[Any]:
     return rows["local_date"].fillna(instants) if "local_date" in rows else instants
 
 
-def with_groups(queue: pd.DataFrame) -> pd.DataFrame:
+def with_groups(queue: pd.DataFrame, *, transfers: bool = True) -> pd.DataFrame:
     """Queue with the columns ``kind``, ``counterpart_ledger_id`` and ``group_id``; its amounts are Arrow decimals."""
     is_split = queue["opposing_ledger_ids"].str.contains(LIST_SEPARATOR, regex=False)
-    counterparts = pd.Series(_counterparts(queue[~is_split]), dtype=TEXT).reindex(queue.index)
+    paired = _counterparts(queue[~is_split]) if transfers else {}
+    counterparts = pd.Series(paired, dtype=TEXT).reindex(queue.index)
     kinds = pd.Series("merchant", queue.index, dtype="str").mask(counterparts.notna(), "transfer")
     grouped = queue.assign(kind=kinds.mask(is_split, "split"), counterpart_ledger_id=counterparts)
     return grouped.assign(group_id=_group_ids(grouped))

@@ -25,6 +25,7 @@ from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.progress import is_interactive_kernel
 from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.recategorization.check_coding import CodingCheck
 from accounting_analytics.recategorization.queue import uncategorized_queue
 from accounting_analytics.recategorization.review_record import ReviewRecord
 from accounting_analytics.recategorization.suggestions import suggest
@@ -308,7 +309,7 @@ def _display(content: dict[str, Any], **options: Any) -> Any:  # noqa: ANN401 (a
 
 def review(
     books: Books,
-    queue: pd.DataFrame | None = None,
+    queue: pd.DataFrame | CodingCheck | None = None,
     *,
     proposals: pd.DataFrame | None = None,
     rules_file: str | Path = "rules.toml",
@@ -319,8 +320,10 @@ def review(
     ----------
     books : Books
         The books, whose ledgers are the categories to choose from.
-    queue : DataFrame, optional
-        :class:`~accounting_analytics.schemas.Queue`; by default that of the period of the books.
+    queue : DataFrame or CodingCheck, optional
+        :class:`~accounting_analytics.schemas.Queue`, by default that of the period of the books; or what
+        :func:`check_coding` returns, with its proposals. The category that a transaction has may be chosen too: it is
+        right then, and no plan changes it.
     proposals : DataFrame, optional
         :class:`~accounting_analytics.schemas.Proposals` of :func:`propose` or :func:`suggest`; by default what
         :func:`suggest` returns. They are shown, and decide nothing until they are accepted.
@@ -348,6 +351,9 @@ def review(
         plan = review.plan(instance_id=client.instance_id)
     """
     books = to_books(books)
+    if isinstance(queue, CodingCheck):
+        check: CodingCheck = queue
+        queue, proposals = check.queue, check.proposals if proposals is None else proposals
     queue = uncategorized_queue(books) if queue is None else queue
     suggested = suggest(queue, books) if proposals is None else None
     given = [one for one in (proposals, suggested) if one is not None]

@@ -91,7 +91,8 @@ class ReviewRecord:
         if self._file:
             kept = "save(path) keeps what was decided, for decisions= of open_bank_file and propose; or "
             refuse_file(self._file, "a plan", "changes the books of a service", kept)
-        return plan_changes(self._queue, self._decided(), instance_id)
+        changed = {row: one for row, one in self._decided().items() if not one.is_right}
+        return plan_changes(self._queue, changed, instance_id)
 
     def save(self, path: str | Path) -> None:
         """Write a sheet of decisions, CSV or ``.xlsx``, with the category of each decided transaction.

@@ -1,0 +1,398 @@
+"""`check_coding`: what should be looked at before a month is closed, from the past of these books."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import pandas as pd
+
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
+from accounting_analytics.core.messages import count_of, join_ids, quote
+from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
+from accounting_analytics.core.periods import day_label, period_label
+from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.schemas import CodingFindings, Ledgers, Queue
+from accounting_analytics.recategorization.changes import OpenQueue
+from accounting_analytics.recategorization.coding_findings import (
+    Coded,
+    CodingFinding,
+    Pasts,
+    by_counterparty,
+    far_amounts,
+    other_categories,
+    paid_twice,
+)
+from accounting_analytics.recategorization.decisions import read_decisions
+from accounting_analytics.recategorization.queue import NO_DESCRIPTION, transactions_with_categories, with_groups
+from accounting_analytics.reports.books.book_lines import entries_among
+from accounting_analytics.reports.books.category_ledgers import Categories
+from accounting_analytics.reports.books.value import to_books
+from accounting_analytics.reports.figures.figure import figure_of_entries
+
+if TYPE_CHECKING:
+    import datetime as dt
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.recategorization.decisions import Decisions
+    from accounting_analytics.reports.books.value import Books, PeriodLike
+    from accounting_analytics.reports.figures.figure import Figure
+
+KINDS: Mapping[str, str] = {
+    "category": "another category than before",
+    "twice": "the same payment twice",
+    "amount": "an amount far above those before",
+    "parent": "on a ledger that has others below it",
+    "text": "without a text",
+}
+"""Kinds of findings, in their order."""
+CHECKED = "another category than before"
+_MAX_SHOWN, _MAX_NAMED = 30, 3
+
+
+class ListedFinding(NamedTuple):
+    """A finding as it is listed.
+
+    Attributes
+    ----------
+    key : str
+        Finds its figure in the result.
+    kind : str
+        One of KINDS.
+    day : date
+        Local day; of several lines the first.
+    counterparty, account, category : str
+        Names; empty where there are several.
+    expected : str
+        Name of the category that the past has; empty of other kinds.
+    units : int
+        What its entries sum to.
+    why : str
+        What it differs from.
+    confidence : float or None
+        How often transactions with such a past followed it on these books.
+    transaction_id : str
+        The transaction; empty where there are several.
+    line_ids : tuple of str
+        Its lines, and those that it is compared with after the first.
+    expected_id : str
+        Id of the expected category.
+    """
+
+    key: str
+    kind: str
+    day: dt.date
+    counterparty: str
+    account: str
+    category: str
+    expected: str
+    units: int
+    why: str
+    confidence: float | None
+    transaction_id: str
+    line_ids: tuple[str, ...]
+    expected_id: str
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CodingCheck(Result):
+    """What :func:`check_coding` returns; ``check[key]`` is the figure of a finding, with its entries.
+
+    Parameters
+    ----------
+    period : Period
+        The days that were checked.
+    findings : tuple of ListedFinding
+        The findings, by kind, the largest first.
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`: the transactions that findings are of, which
+        :func:`~accounting_analytics.review` takes.
+    proposals : DataFrame
+        :class:`~accounting_analytics.schemas.Proposals`: the expected categories of those of another one.
+    scale : int
+        Fraction digits of the amounts.
+    notes : tuple of str
+        Remarks for the reader.
+    """
+
+    period: Period
+    findings: tuple[ListedFinding, ...]
+    queue: pd.DataFrame
+    proposals: pd.DataFrame
+    scale: int
+    notes: tuple[str, ...]
+    _lines: pd.DataFrame
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """:class:`~accounting_analytics.schemas.CodingFindings`: cash that comes in is positive."""
+        columns: dict[str, list[Any]] = {name: [] for name in CodingFindings.dtypes()}
+        for one in self.findings:
+            values = (
+                *(one.key, one.kind, pd.Timestamp(one.day), one.counterparty, one.account, one.category),
+                *(one.expected or None, from_minor_units(one.units, self.scale), one.why, one.confidence),
+                *(one.transaction_id or None, "|".join(one.line_ids)),
+            )
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+        return CodingFindings.from_columns(columns, self.scale)
+
+    def __getitem__(self, key: str) -> Figure:
+        """Figure of a finding by its key: the lines that it is about."""
+        found = next((one for one in self.findings if one.key == key), None)
+        if found is None:
+            raise InputError(f"{quote(key)} is not a finding; the keys are in .frame")
+        own = found.line_ids if found.kind in {"parent", "text"} else found.line_ids[:1]
+        rows = entries_among(self._lines, self._lines["id"].isin(own))
+        return figure_of_entries(key, found.why, rows, scale=self.scale, calculation="its lines")
+
+    def summary(self) -> str:
+        """One line: how many findings of each kind."""
+        days = period_label(self.period)
+        if not self.findings:
+            return f"Nothing to look at was found in {days}."
+        counts = [(sum(one.kind == kind for one in self.findings), text) for kind, text in KINDS.items()]
+        parts = [f"{count:,} {text}" for count, text in counts if count]
+        return f"{count_of(len(self.findings), 'finding')} in {days}: {', '.join(parts)}."
+
+    def sentences(self) -> list[str]:
+        """One sentence for each finding."""
+        return [self._sentence(one) for one in self.findings]
+
+    def _sentence(self, one: ListedFinding) -> str:
+        amount = format_amount(from_minor_units(one.units, self.scale))
+        who = one.counterparty or one.account or one.category
+        where = f", {one.category}" if one.counterparty else ""
+        sure = "" if one.confidence is None else f"; such pasts held in {one.confidence:.1%}"
+        return f"{day_label(one.day)} {who} {amount}{where}: {KINDS[one.kind]}, {one.why}{sure}"
+
+    def _parts(self) -> Iterator[ResultPart]:
+        shown = self.frame.drop(columns=["key", "line_entry_ids", "transaction_id"])
+        yield ResultPart([f"- {one}" for one in self.sentences()], shown, _MAX_SHOWN, "findings; .frame has all")
+
+    def _content(self) -> Mapping[str, Any]:
+        return {"period": str(self.period), "findings": self.frame, "notes": self.notes}
+
+
+def check_coding(
+    books: Books, period: PeriodLike = None, *, decisions: Decisions | Sequence[Decisions] | None = None
+) -> CodingCheck:
+    """List what should be looked at before a month is closed, from the past of these books.
+
+    Transactions of another category than that of their counterparty's past (nine tenths of its last twenty, at least
+    five); the same payment twice within three days, unless that is a habit; amounts of more than three times the
+    largest of ten or more; lines on ledgers that have others below them; and transactions without a text. Where the
+    past is not clear nothing is said.
+
+    Parameters
+    ----------
+    books : Books
+        The books; the more of the past they have, the more can be found.
+    period : period-like, optional
+        The days that are checked; by default the period of the books. All days before are the past.
+    decisions : mapping, path, or sequence of these, optional
+        As of :func:`~accounting_analytics.decide`: a transaction, or group, whose decision is the category that it has
+        is right, and not listed.
+
+    Returns
+    -------
+    CodingCheck
+        ``.frame`` has a row for each, ``check[key].entries`` its entries. ``aa.review(books, check)`` shows those of
+        transactions, with the expected categories as proposals; a plan of what is decided changes them. The same
+        payment twice has none: no operation deletes.
+
+    Raises
+    ------
+    InputError
+        An argument is of another type, or decisions cannot be read.
+    IncompleteLoadError
+        Days of the period were not loaded.
+
+    Examples
+    --------
+    ::
+
+        check = aa.check_coding(books, "2026-05")
+        review = aa.review(books, check)
+        review.accept()
+        plan = review.plan(instance_id=client.instance_id)
+    """
+    books = to_books(books)
+    days, chart = books.days_of(period), Ledgers.checked(books.ledgers)
+    if missing := books.extent.reasons(days):
+        raise IncompleteLoadError(f"the coding of {period_label(days)} cannot be checked: {'; '.join(missing)}")
+    transactions = _Transactions.of_books(books, chart)
+    found, pasts = transactions.findings(days)
+    lines = _lines_of(books, days)
+    every = [*found, *_on_parents(lines, chart, books.scale), *transactions.without_text(days)]
+    right = _right(OpenQueue(transactions.queue(every), chart), decisions)
+    kept = sorted((one for one in every if one.transaction_id not in right), key=_order)
+    asked = OpenQueue(transactions.queue(kept), chart)
+    shown = {line for one in kept for line in one.line_ids}
+    return CodingCheck(
+        days,
+        tuple(kept),
+        asked.queue,
+        _proposals(asked, kept),
+        books.scale,
+        (*_notes(pasts, len(every) - len(kept)), *books.own_notes),
+        lines[lines["id"].isin(shown)],
+    )
+
+
+def _order(one: ListedFinding) -> tuple[int, int, str]:
+    return list(KINDS).index(one.kind), -abs(one.units), one.key
+
+
+def _lines_of(books: Books, days: Period) -> pd.DataFrame:
+    """Lines of the days, with their ``figure_amount``."""
+    dated = books.source.dated
+    lines: pd.DataFrame = dated[dated["local_date"].dt.date.between(days.start_date, days.end_date)]
+    return lines.assign(figure_amount=lines["signed_amount"])
+
+
+class _Transactions(NamedTuple):
+    """All transactions of the books as rows of a queue, one for each opposing ledger, and what the rules read."""
+
+    rows: pd.DataFrame
+    chart: Categories
+    scale: int
+
+    @classmethod
+    def of_books(cls, books: Books, ledgers: pd.DataFrame) -> Self:
+        """Read the transactions."""
+        rows = transactions_with_categories(books, ledgers).reset_index(names="transaction")
+        return cls(rows, Categories(ledgers, set()), books.scale)
+
+    def coded(self, is_chosen: pd.Series[bool]) -> list[Coded]:
+        """Return the chosen rows as the rules read them."""
+        names = ("local_date", "merchant", "direction", "ledger_id", "category_ledger_id", "transaction_amount")
+        rows = self.rows[is_chosen]
+        return [
+            Coded(
+                place, day.date(), "" if who == NO_DESCRIPTION else who, direction, account, category,
+                to_minor_units(amount, self.scale),
+            )
+            for place, day, who, direction, account, category, amount in zip(
+                rows.index, *(rows[name] for name in names), strict=True
+            )
+        ]  # fmt: skip
+
+    def findings(self, days: Period) -> tuple[list[ListedFinding], Pasts]:
+        """Find what the rules find in some days."""
+        rows = self.rows
+        is_single = ~rows["transaction"].duplicated(keep=False)
+        has_category = is_single & rows["category_ledger_id"].isin(self.chart.possible())
+        of_categories = by_counterparty(self.coded(has_category))
+        every = by_counterparty(self.coded(~rows["transaction"].duplicated()))
+        names = {one: self.chart.names.name(one) for one in self.chart.possible()}
+        others, pasts = other_categories(of_categories, names)
+        found = [*others, *paid_twice(every), *far_amounts(every, self.scale)]
+        listed = [self._listed(one, pasts) for one in found if days.start_date <= one.one.day <= days.end_date]
+        return listed, pasts
+
+    def _listed(self, found: CodingFinding, pasts: Pasts) -> ListedFinding:
+        one, row = found.one, self.rows.loc[found.one.place]
+        lines = [str(self.rows["line_entry_id"][other.place]) for other in (one, *found.others)]
+        name = self.chart.names.name
+        return ListedFinding(
+            f"{found.kind}:{row['transaction_id']}",
+            found.kind,
+            one.day,
+            one.counterparty,
+            name(one.account),
+            name(one.category),
+            name(found.expected) if found.expected else "",
+            one.units,
+            found.why,
+            pasts.share if found.expected else None,
+            str(row["transaction_id"]),
+            tuple(lines),
+            found.expected,
+        )
+
+    def without_text(self, days: Period) -> Iterator[ListedFinding]:
+        """Find the transactions without a text, together for each account."""
+        rows = self.rows[~self.rows["transaction"].duplicated() & (self.rows["merchant"] == NO_DESCRIPTION)]
+        rows = rows[rows["local_date"].dt.date.between(days.start_date, days.end_date)]
+        for ledger_id, of_account in rows.groupby("ledger_id"):
+            units = sum(to_minor_units(one, self.scale) for one in of_account["transaction_amount"])
+            why = f"{count_of(len(of_account), 'transaction')} without a text"
+            lines, day = tuple(map(str, of_account["line_entry_id"])), of_account["local_date"].min().date()
+            yield _LedgerLines("text", str(ledger_id), lines, day, units).listed(self.chart, why)
+
+    def queue(self, findings: Sequence[ListedFinding]) -> pd.DataFrame:
+        """Return the queue of the transactions that findings are of: those with one category that can be changed."""
+        of_findings = {one.transaction_id for one in findings if one.transaction_id}
+        rows = self.rows[~self.rows["transaction"].duplicated(keep=False)]
+        rows = rows[rows["transaction_id"].isin(of_findings) & ~rows["category_ledger_id"].isin(self.chart.cash)]
+        return Queue.from_exact(with_groups(rows.drop(columns="transaction"), transfers=False), self.scale)
+
+
+class _LedgerLines(NamedTuple):
+    """Lines of a ledger that are a finding together: their ids, the first day, and what they sum to."""
+
+    kind: str
+    ledger_id: str
+    line_ids: tuple[str, ...]
+    day: dt.date
+    units: int
+
+    def listed(self, chart: Categories, why: str) -> ListedFinding:
+        """Return the finding."""
+        name = chart.names.name(self.ledger_id)
+        account, category = (name, "") if self.kind == "text" else ("", name)
+        key = f"{self.kind}:{self.ledger_id}"
+        return ListedFinding(
+            key, self.kind, self.day, "", account, category, "", self.units, why, None, "", self.line_ids, ""
+        )
+
+
+def _on_parents(lines: pd.DataFrame, ledgers: pd.DataFrame, scale: int) -> Iterator[ListedFinding]:
+    """Find the lines on ledgers that have others below them, together for each ledger."""
+    chart = Categories(ledgers, set())
+    for parent, below in ledgers.groupby("parent_id"):
+        rows = lines[lines["ledger_id"] == parent]
+        if len(rows):
+            units = sum(to_minor_units(one, scale) for one in rows["signed_amount"])
+            why = f"{count_of(len(rows), 'line')}; below it are {join_ids(below['name'], limit=_MAX_NAMED)}"
+            found = _LedgerLines("parent", str(parent), tuple(rows["id"]), rows["local_date"].min().date(), units)
+            yield found.listed(chart, why)
+
+
+def _right(asked: OpenQueue, decisions: Decisions | Sequence[Decisions] | None) -> set[str]:
+    """Find the transactions whose decision is the category that they have."""
+    given: Any = decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
+    right = set()
+    for one in given:
+        for key, (category, _) in read_decisions(one).items():
+            for row in asked.find(key) if key in asked else ():
+                change = asked.changes[row]
+                if change.category_ledger_id in asked.chart.names.matches(category):
+                    right.add(change.transaction_id)
+    return right
+
+
+def _proposals(asked: OpenQueue, findings: Sequence[ListedFinding]) -> pd.DataFrame:
+    """Propose the expected category of each transaction that has another one."""
+    expected = {one.transaction_id: one for one in findings if one.expected_id}
+    chosen = {
+        row: change.decided(one.expected_id, asked.chart, CHECKED, confidence=one.confidence, reason=one.why)
+        for row, change in enumerate(asked.changes)
+        if (one := expected.get(change.transaction_id)) is not None
+    }
+    return asked.proposals(chosen, asked.exact.notes)
+
+
+def _notes(pasts: Pasts, right: int) -> Iterator[str]:
+    """Say what categories were compared with, and what decisions leave out."""
+    if pasts.clear:
+        yield (
+            f"{pasts.clear:,} transactions of these books had a clear past, and {pasts.followed:,} of them its "
+            "category; of all others nothing is said."
+        )
+    else:
+        yield "No transaction of these books has a clear past, so categories were not checked."
+    if right:
+        yield f"{count_of(right, 'finding')} not listed, because decisions say that the category is right."
