@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, from_minor_units
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from accounting_analytics.journals.file_books import FileErrors
 
 _LEAST, _RUNNING = 2, "the balance"
-_OPENING = re.compile(r"open|start|begin|previous|brought", re.IGNORECASE)
-_CLOSING = re.compile(r"clos|end|new|final|carried", re.IGNORECASE)
+_OPENING = re.compile(r"\b(open|start|begin|previous|brought)|balance forward", re.IGNORECASE)
+_CLOSING = re.compile(r"\b(clos|end|new|final|carried)", re.IGNORECASE)
 
 
 class BankRow(NamedTuple):
@@ -89,6 +89,13 @@ class CheckedRows(NamedTuple):
     note: str
 
 
+class _Tried(NamedTuple):
+    """An order of the rows, and all balances in it."""
+
+    rows: Sequence[BankRow]
+    balances: Sequence[_Balance]
+
+
 class _Balance(NamedTuple):
     """A stated balance with what moved before it: the opening balance is the one less the other."""
 
@@ -103,24 +110,73 @@ def check_balances(
 ) -> CheckedRows:
     """Compare each stated balance with the rows; those that do not follow from each other are refused.
 
-    A balance is that of the normal side of the account. Where every balance of a card fits only with the other sign,
-    the file writes what is owed as negative.
+    A balance is that of the normal side of the account. Where the balances of a card fit only with the other sign, the
+    file writes what is owed as negative. Both signs fit some direction, so balances of money on a card are refused
+    unless a person states one of them.
     """
     beside = list(stated)
     signs = (1,) if side > 0 else (-1, 1)
-    tried = [(ordered, _balances(ordered, beside, side, sign)) for sign in signs for ordered in _orders(rows)]
-    ordered, found = next((one for one in tried if _first_wrong(one[1]) is None), tried[0])
-    if wrong := _first_wrong(found):
-        stated_text, expected = (
-            format_amount(from_minor_units(side * units, scale))
-            for units in (wrong.units, found[0].units - found[0].moved + wrong.moved)
-        )
+    first: _Tried | None = None
+    for orders in _orders(rows):
+        tried = [_Tried(ordered, _balances(ordered, beside, side, sign)) for sign in signs for ordered in orders]
+        first = first or tried[0]
+        if fitting := [one for one in tried if _first_wrong(one.balances) is None]:
+            break
+    else:
+        _refuse_wrong(first.balances if first else [], side, errors, scale)
+    ordered, found = fitting[0]
+    if any(_opening(one) != _opening(found) for _, one in fitting):
+        _refuse_several(fitting, side, errors, scale)
+    if side < 0 and all(one.place for one in beside):
+        _refuse_credit(found, errors, scale)
+    return CheckedRows(ordered, _opening(found), _note(found))
+
+
+def _opening(balances: Sequence[_Balance]) -> int | None:
+    """Units before the first row, where a balance is stated."""
+    return balances[0].units - balances[0].moved if balances else None
+
+
+def _refuse_wrong(found: Sequence[_Balance], side: int, errors: FileErrors, scale: int) -> NoReturn:
+    """Refuse the first balance that does not follow, and say whether all do in the other direction."""
+    wrong = next(one for one in found if _opening([one]) != _opening(found))
+    stated, expected = (_text(one, side, scale) for one in (wrong.units, found[0].units - found[0].moved + wrong.moved))
+    turned = [one._replace(moved=-one.moved) for one in found]
+    reason = (
+        "all balances follow if money goes the other way, so direction= is wrong"
+        if _first_wrong(turned) is None
+        else "a row is missing, doubled or not booked yet, or a direction, a decimal mark or an order is wrong"
+    )
+    errors.fail(
+        f"{wrong.name} of {stated} is stated, and {expected} follows from the other rows and balances: {reason}",
+        wrong.place,
+    )
+
+
+def _refuse_several(fitting: Sequence[_Tried], side: int, errors: FileErrors, scale: int) -> NoReturn:
+    """Refuse balances that follow from the rows in two ways."""
+    openings = dict.fromkeys(_text(_opening(one.balances) or 0, side, scale) for one in fitting)
+    reasons = ["whether the first row of a day is the earliest"] if len(fitting[0].rows) > 1 else []
+    reasons += ["whether a balance with a minus is owed"] if side < 0 else []
+    errors.fail(
+        f"the balances fit an opening balance of {' or of '.join(openings)}, as nothing says {' and '.join(reasons)}: "
+        "state opening= or closing=, as the statement prints it"
+    )
+
+
+def _refuse_credit(found: Sequence[_Balance], errors: FileErrors, scale: int) -> None:
+    """Refuse a card on which nothing is owed: a wrong direction makes what is owed the opposite."""
+    if sum(one.units for one in found) > 0:
+        first = found[0]
         errors.fail(
-            f"{wrong.name} of {stated_text} is stated, and {expected} follows from the other rows and balances: a row "
-            "is missing, doubled or not booked yet, or a direction, a decimal mark or an order is wrong",
-            wrong.place,
+            f"{first.name} of {_text(abs(first.units), 1, scale)} would not be owed, but money on the card: direction= "
+            "is wrong, or, if it is right, state opening= or closing=, negative for money on the card",
+            first.place,
         )
-    return CheckedRows(ordered, found[0].units - found[0].moved if found else None, _note(found))
+
+
+def _text(units: int, side: int, scale: int) -> str:
+    return format_amount(from_minor_units(side * units, scale))
 
 
 def _note(balances: Sequence[_Balance]) -> str:
@@ -140,11 +196,13 @@ def _first_wrong(balances: Sequence[_Balance]) -> _Balance | None:
     return next((one for one in balances if one.units - one.moved != balances[0].units - balances[0].moved), None)
 
 
-def _orders(rows: Sequence[BankRow]) -> list[Sequence[BankRow]]:
-    """Rows as the file has them, from the last to the first, or both where their days do not tell."""
+def _orders(rows: Sequence[BankRow]) -> Iterator[list[Sequence[BankRow]]]:
+    """Yield orders of rows to be tried together: as in the file or backwards, then with those of each day backwards."""
     days, backwards = [row.day for row in rows], list(reversed(rows))
     goes_up, goes_down = days == sorted(days), days == sorted(days, reverse=True)
-    return [backwards] if goes_down and not goes_up else [rows] if goes_up and not goes_down else [rows, backwards]
+    yield [backwards] if goes_down and not goes_up else [rows] if goes_up and not goes_down else [rows, backwards]
+    if goes_up != goes_down:
+        yield [sorted(rows if goes_down else backwards, key=lambda row: row.day)]
 
 
 def _balances(rows: Sequence[BankRow], beside: Sequence[StatedBalance], side: int, sign: int) -> list[_Balance]:

@@ -36,7 +36,8 @@ _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _DAY = re.compile(r"(\w+)([./ -]) ?(\w+),?\2 ?(\w+)")
 _COMPACT = {"year month day": r"(\d{4})(\d\d)(\d\d)", "day month year": r"(\d\d)(\d\d)(\d{4})"}
 _COMPACT["month day year"] = _COMPACT["day month year"]
-_TIME = re.compile(r"(?:T| )(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)? ?([AaPp][Mm])?(Z|[+-]\d\d:?\d\d)?$")
+_WEEKDAY = re.compile(r"(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?[.,]? ", re.IGNORECASE)
+_TIME = re.compile(r"(?:T|,? )(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)? ?([AaPp][Mm])? ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$")
 _FIRST_OF_1900 = 69
 _NOON = 12
 _SIGNS = {
@@ -53,13 +54,23 @@ _SIGNS = {
 }
 """Currencies of the signs that stand beside amounts; a dollar is one of many."""
 _CURRENCY = "|".join([*map(re.escape, _SIGNS), r"\$", "[A-Z]{3}"])
+_CODES = re.compile(
+    "USD|EUR|GBP|JPY|CNY|INR|BRL|SEK|NOK|DKK|PLN|CHF|CAD|AUD|NZD|SGD|HKD|MXN|ZAR|CZK|HUF|RON|TRY|THB|KRW|IDR|MYR|PHP|ILS"
+    "|AED|SAR|KWD|BHD"
+)
+_OF_CURRENCY = re.compile(r"(?:[(\[]| in | )([^\s()\[\]]{1,3})[)\]]?$", re.IGNORECASE)
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 _MINUS = r"[-+\N{MINUS SIGN}]"
 _AMOUNT = re.compile(
     rf"(?P<open>\()?(?P<before>{_MINUS})? ?(?P<first>{_CURRENCY})? ?(?P<inside>{_MINUS})? ?"
     rf"(?P<digits>[0-9][0-9., '{_APOSTROPHE}]*[0-9]|[0-9]|[.,][0-9]+)[.,]? ?(?P<after>{_MINUS})? ?"
-    rf"(?P<last>{_CURRENCY})?(?P<close>\))?"
+    rf"(?P<last>{_CURRENCY})?(?P<close>\))? ?(?P<side>CR|DR)?\.?"
 )
+_SIDE = re.compile(r"[0-9.,) ](CR|DR)\.?$", re.IGNORECASE)
+_EXCEL_TEXT = re.compile(r"=\"(.*)\"|'(?=[-+=\d])(.*)")
+"""Cells that Excel is to take as text, such as ="00123"."""
+_NO_AMOUNT = {"-", "--", "\N{EN DASH}", "\N{EM DASH}", "\N{MINUS SIGN}"}
+"""Cells that say that there is no amount."""
 _MAX_SHOWN, _SHOWN = 12, 3
 _AMBIGUOUS_DIGITS = 3
 """So many digits after a mark may be a group of thousands."""
@@ -100,7 +111,7 @@ def read_export(
 ) -> ExportFile:
     """Read the rows below the first line that has these headings, each in one of its forms, in any order."""
     text, wanted = _decode(path, errors, encoding), [{*forms} for forms in headings]
-    tables = [_Table.of(text, separator) for separator in _SEPARATORS]
+    tables = [_Table.of(text, separator) for separator in _SEPARATORS if separator in text] or [_Table.of(text, ",")]
     found = [(table, at) for table in tables if (at := table.heading(wanted)) is not None]
     if not found:
         _refuse_headings(wanted, tables, errors)
@@ -117,7 +128,7 @@ def read_export(
 
 
 class _Table(NamedTuple):
-    """Lines of a text with their numbers, as one separator cuts them, until one is no line of CSV."""
+    """Lines of a text with their numbers, as one separator cuts them, until one is not CSV."""
 
     lines: list[tuple[int, list[str]]]
     problem: str = ""
@@ -129,7 +140,7 @@ class _Table(NamedTuple):
         start = 1
         try:
             for cells in reader:
-                lines.append((start, [" ".join(one.split()) for one in cells]))
+                lines.append((start, [_plain(one) for one in cells]))
                 start = reader.line_num + 1
         except csv.Error as error:
             return cls(lines, str(error))
@@ -146,13 +157,20 @@ class _Table(NamedTuple):
         return max(texts, key=len, default=[])
 
 
+def _plain(cell: str) -> str:
+    """Text of a cell with single spaces, without the marks by which Excel takes it as text."""
+    text = " ".join(cell.split())
+    match = _EXCEL_TEXT.fullmatch(text) if text[:1] in {"=", "'"} else None
+    return (match[1] or match[2] or "").strip() if match else text
+
+
 def _refuse_headings(wanted: Sequence[set[str]], tables: Sequence[_Table], errors: FileErrors) -> NoReturn:
     likely = max((table.likely() for table in tables), key=len)
     absent = [" or ".join(map(quote, sorted(forms))) for forms in wanted if forms.isdisjoint(likely)]
-    named = (
-        f"no line has the headings {', '.join(absent)}" if wanted else "no columns are named (date=, text=, amount=)"
-    )
-    errors.fail(f"{named}; its headings are {', '.join(map(quote, likely[:_MAX_SHOWN]))}")
+    shown = f"its headings are {', '.join(map(quote, likely[:_MAX_SHOWN]))}"
+    if wanted:
+        errors.fail(f"no line has the headings {', '.join(absent)}; {shown}: a file without any needs a line of them")
+    errors.fail(f"no columns are named (date=, text=, amount=); {shown}")
 
 
 def _decode(path: Path, errors: FileErrors, encoding: str) -> str:
@@ -166,7 +184,8 @@ def _decode(path: Path, errors: FileErrors, encoding: str) -> str:
         errors.fail(
             "it has NUL bytes, so it is not CSV in UTF-8; encoding= names another, such as encoding='utf-16-le'"
         )
-    name = "utf-16" if content.startswith(_UTF_16) else "utf-8-sig" if encoding.lower() == "utf-8" else encoding
+    has_mark = content.startswith(codecs.BOM_UTF8) or encoding.lower() == "utf-8"
+    name = "utf-16" if content.startswith(_UTF_16) else "utf-8-sig" if has_mark else encoding
     try:
         text = content.decode(name)
     except (UnicodeDecodeError, LookupError) as error:
@@ -197,7 +216,7 @@ class AmountCells:
         self.mark, self._currency, self._scale = decimal_mark, currency, scale
 
     def units(self, cell: str) -> int:
-        """Return the minor units of a cell; one that is no amount with this decimal mark is refused."""
+        """Return the minor units of a cell, negative with a minus, brackets or DR; others are refused."""
         try:
             return to_units(self._parse(cell, self.mark), self._scale)
         except ValueError as problem:
@@ -205,7 +224,7 @@ class AmountCells:
             reading = self.reading(cell, other)
             more = f"; with {quote(other)} it is {reading}" if reading else ""
             raise ValueError(
-                f"{quote(cell)} is no amount with the decimal mark {quote(self.mark)}{problem}{more}"
+                f"{quote(cell)} is not an amount with the decimal mark {quote(self.mark)}{problem}{more}"
             ) from None
 
     def reading(self, cell: str, mark: str) -> str:
@@ -220,7 +239,7 @@ class AmountCells:
         match = _AMOUNT.fullmatch(cell.upper())
         if match is None or bool(match["open"]) != bool(match["close"]):
             raise ValueError
-        signs = [one for one in match.group("open", "before", "inside", "after") if one]
+        signs = [one for one in match.group("open", "before", "inside", "after", "side") if one]
         if len(signs) > 1:
             raise ValueError(" (it has two signs)")
         for sign in filter(None, match.group("first", "last")):
@@ -236,7 +255,25 @@ class AmountCells:
             amount = parse_amount(f"{whole}.{fraction or '0'}", self._scale).amount
         except AmountError:
             raise ValueError(f" ({len(fraction)} digits after the mark, and the books have {self._scale})") from None
-        return -amount if signs and signs[0] != "+" else amount
+        return -amount if signs and signs[0] not in {"+", "CR"} else amount
+
+
+def side_of(cell: str) -> str:
+    """Side that is written beside an amount, CR or DR; empty where there is none."""
+    match = _SIDE.search(cell)
+    return match[1].upper() if match else ""
+
+
+def currency_in(heading: str) -> tuple[str, ...]:
+    """Currencies that a heading names, such as Betrag (EUR); empty where there is none."""
+    match = _OF_CURRENCY.search(heading)
+    sign = match[1].upper() if match else ""
+    return _SIGNS.get(sign, (sign,) if _CODES.fullmatch(sign) else ())
+
+
+def has_amount(cell: str) -> bool:
+    """Whether a cell says an amount, and not, by a dash, that there is none."""
+    return bool(cell) and cell not in _NO_AMOUNT
 
 
 def _without_groups(whole: str, mark: str) -> str:
@@ -269,7 +306,7 @@ class DayCells:
         if found is None:
             others = {order: read_moment(cell, order) for order in DATE_ORDERS if order != self._order}
             readings = [f"; by {quote(order)} it is {_shown(one)}" for order, one in others.items() if one]
-            raise ValueError(f"{quote(cell)} is no day by {quote(self._order)}{''.join(readings)}")
+            raise ValueError(f"{quote(cell)} is not a day by {quote(self._order)}{''.join(readings)}")
         return found
 
 
@@ -283,15 +320,24 @@ def read_moment(cell: str, order: str) -> dt.date | dt.datetime | None:
     half = (time[4] or "").upper()
     if half:
         hour = hour % _NOON + (_NOON if half == "PM" else 0)
-    offset = time[5] and dt.datetime.strptime(time[5].replace(":", ""), "%z").tzinfo
     try:
-        return dt.datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=offset or None)
+        return dt.datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=_offset(time[5]))
     except ValueError:
         return None
 
 
+def _offset(text: str | None) -> dt.tzinfo | None:
+    """Read the offset of a time from UTC; None where it has none."""
+    if not text:
+        return None
+    if text.isalpha():
+        return dt.UTC
+    return dt.datetime.strptime(text.replace(":", "").ljust(5, "0"), "%z").tzinfo
+
+
 def _read_day(text: str, order: str) -> dt.date | None:
     """Read a day: three parts in the order, or eight digits; a month may be a name in English."""
+    text = _WEEKDAY.sub("", text, count=1)
     compact = re.fullmatch(_COMPACT[order], text)
     match = compact or _DAY.fullmatch(text)
     if match is None:
@@ -373,23 +419,53 @@ class ReadDay(NamedTuple):
     day: dt.date
 
 
-def check_days(days: Sequence[ReadDay], order: str, period: Period | None, errors: FileErrors) -> None:
-    """Refuse days outside of a period; without one, those that are in order only by another order of day and month."""
+def check_days(days: Sequence[ReadDay], order: str, period: Period | None, errors: FileErrors) -> list[str]:
+    """Refuse days outside of a period; without one, those that are in order only by another order of day and month.
+
+    Return a note of another order by which all cells are days too.
+    """
     if period is not None:
         for one in days:
             if not period.start_date <= one.day <= period.end_date:
                 errors.add(one.place, f"{day_label(one.day)} is not in the period, {days_label(period)}")
         errors.raise_if_any()
-    elif not _is_in_order([one.day for one in days]):
-        for other in DATE_ORDERS:
-            moments = [read_moment(one.cell, other) for one in days]
-            if other != order and all(moments) and _is_in_order([_day_of(one) for one in moments if one]):
-                shown = [one.cell for one in days[:_SHOWN]]
-                errors.fail(
-                    f"by date_order {quote(order)} the days go up and down, and by {quote(other)} they are in order "
-                    f"({', '.join(map(quote, shown))}: {day_readings(shown)}); state the other order, or period= if "
-                    "this one is right"
-                )
+        return []
+    notes: list[str] = []
+    read = [one.day for one in days]
+    for other in DATE_ORDERS:
+        others = _days_by(other, days) if other != order else None
+        if others is None:
+            continue
+        if _is_in_order(others) and not _is_in_order(read):
+            shown = [one.cell for one in days[:_SHOWN]]
+            errors.fail(
+                f"by date_order {quote(order)} the days go up and down, and by {quote(other)} they are in order "
+                f"({', '.join(map(quote, shown))}: {day_readings(shown)}); state the other order, or period= if this "
+                "one is right"
+            )
+        if {*others} != {*read} and not notes:
+            notes.append(
+                f"the days are {_range(read)} by date_order {quote(order)}, and would be {_range(others)} by "
+                f"{quote(other)}: period= compares them with the days of the statement"
+            )
+    return notes
+
+
+def _days_by(order: str, days: Sequence[ReadDay]) -> list[dt.date] | None:
+    """Read all cells by an order; None where one is not a day by it."""
+    read = []
+    for one in days:
+        moment = read_moment(one.cell, order)
+        if moment is None:
+            return None
+        read.append(_day_of(moment))
+    return read
+
+
+def _range(days: Sequence[dt.date]) -> str:
+    """Write the first and the last day."""
+    first, last = min(days), max(days)
+    return day_label(first) if first == last else f"{day_label(first)} to {day_label(last)}"
 
 
 def _is_in_order(days: Sequence[dt.date]) -> bool:

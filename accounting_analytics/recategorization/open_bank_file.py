@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -16,9 +16,11 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import DEFAULT_SCALE, check_scale, parse_amount
 from accounting_analytics.core.periods import Period, choose_zone
 from accounting_analytics.journals.accounts import REQUIRED_ACCOUNTS, TYPE_OF_ROOT
-from accounting_analytics.journals.bank_file import DIRECTIONS, BankFile, read_bank_file
+from accounting_analytics.journals.bank_columns import DIRECTIONS, BankFile
+from accounting_analytics.journals.bank_file import read_bank_file
 from accounting_analytics.journals.export_cells import DATE_ORDERS, DECIMAL_MARKS
 from accounting_analytics.journals.file_books import FileBooks, ReadOptions
+from accounting_analytics.loading.line_files import check_midnights
 from accounting_analytics.loading.open_file import OUTCOME, books_of_file
 from accounting_analytics.recategorization.decisions import propose, read_decisions
 from accounting_analytics.recategorization.queue import uncategorized_queue
@@ -52,6 +54,7 @@ def open_bank_file(
     balance: str | None = None,
     opening: Decimal | int | str | None = None,
     closing: Decimal | int | str | None = None,
+    midnights: Literal["days", "instants"] | None = None,
     period: PeriodLike = None,
     only: Mapping[str, str | Sequence[str]] = _NONE,
     entry_id: str | None = None,
@@ -99,6 +102,8 @@ def open_bank_file(
     opening, closing : Decimal, int or str, optional
         Balances before the first and after the last row, as a statement prints them: positive for money in an account,
         and for what is owed on a card. Those that the file states above its headings are found.
+    midnights : {"days", "instants"}, optional
+        What times of UTC are where all are midnights: those days, or the instants themselves.
     period : period-like, optional
         The days that the file is of; rows of others are refused. By default those from its first to its last row.
     only : mapping of str to texts, optional
@@ -148,6 +153,8 @@ def open_bank_file(
     """
     require_month(fiscal_year_start_month)
     zone_name = choose_zone(time_zone).name
+    if midnights is not None:
+        check_midnights(midnights, time_zone)
     days = None
     if period is not None:
         days = to_period(period, "period", fiscal_year_start_month, time_zone=zone_name)
@@ -170,12 +177,13 @@ def open_bank_file(
         period=days,
         encoding=encoding,
     )
-    read = FileBooks(to_path(path, "path"), ReadOptions(time_zone=zone_name, scale=digits, outcome=OUTCOME))
+    options = ReadOptions(time_zone=zone_name, scale=digits, midnights=midnights, outcome=OUTCOME)
+    read = FileBooks(to_path(path, "path"), options)
     of_file = read_bank_file(given, read)
     read.check()
     chosen = rules if rules is None or isinstance(rules, Rules) else load_rules(rules)
     read.named = _named(categories, decisions, chosen)
-    options: dict[str, Any] = {
+    of_books: dict[str, Any] = {
         "cash": [account],
         "first_entry": of_file.books_start,
         "period": days or Period(of_file.first, of_file.last, zone_name),
@@ -184,13 +192,13 @@ def open_bank_file(
         "fiscal_year_start_month": fiscal_year_start_month,
     }
     known = Period(of_file.books_start or of_file.first, of_file.last, zone_name)
-    books = books_of_file(read, known, **options)
+    books = books_of_file(read, known, **of_books)
     if chosen is None and decisions is None:
         return books
     proposals = propose(uncategorized_queue(books, known), chosen, books, decisions=decisions)
     _categorize(read, proposals, books)
     read.notes += [note.removesuffix(".") for note in notes(proposals)]
-    return books_of_file(read, known, **options)
+    return books_of_file(read, known, **of_books)
 
 
 def _categorize(read: FileBooks, proposals: Any, books: Books) -> None:  # noqa: ANN401 (a frame of proposals)

@@ -163,16 +163,16 @@ RENT = (
             "quickbooks",
             "01/08/2025",
             "13/01/2025",
-            "line 14: '13/01/2025' is no day by 'month day year'; by 'day month",
+            "line 14: '13/01/2025' is not a day by 'month day year'; by 'day month",
         ),
         ("quickbooks", ",Supplies,", ",Packaging,", "line 37: account 'Packaging' has no path: add it to accounts="),
         ("quickbooks", ",$68.40,", ",$68.40,$1.00", "line 16: it has a debit and a credit"),
-        ("quickbooks", ",$68.40,", ',"68,40",', "line 16: '68,40' is no amount with the decimal mark '.'; with ',' it"),
+        ("quickbooks", ",$68.40,", ',"68,40",', "line 16: '68,40' is not an amount with the decimal mark '.'; with ',' it"),
         (
             "quickbooks",
             ",$68.40,",
             ",€68.40,",
-            "line 16: '€68.40' is no amount with the decimal mark '.' of USD: it is",
+            "line 16: '€68.40' is not an amount with the decimal mark '.' of USD: it is",
         ),
         (
             "quickbooks",
@@ -186,7 +186,7 @@ RENT = (
             "",
             "line 30: it states totals of 15,717.94 and 15,717.94, and 11 lines from line 7 on sum to 14,817",
         ),
-        ("xero", "11 Mar 2025", "Mar 11 2025", "line 18: 'Mar 11 2025' is no day by 'day month year'; by 'month day"),
+        ("xero", "11 Mar 2025", "Mar 11 2025", "line 18: 'Mar 11 2025' is not a day by 'day month year'; by 'month day"),
         (
             "xero",
             "469,Rent,900.00,",

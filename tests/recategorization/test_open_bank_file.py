@@ -228,22 +228,22 @@ def test_amounts_are_exact(opened, cell, mark, amount):
 @pytest.mark.parametrize(
     ("cell", "reason"),
     [
-        ("1.234,50", "is no amount with the decimal mark '.'; with ',' it is 1,234.50"),
-        ("1,23", "is no amount with the decimal mark '.'; with ',' it is 1.23"),
+        ("1.234,50", "is not an amount with the decimal mark '.'; with ',' it is 1,234.50"),
+        ("1,23", "is not an amount with the decimal mark '.'; with ',' it is 1.23"),
         (
             "12.500",
             (
-                "is no amount with the decimal mark '.', as 3 digits after the mark may be thousands; with ',' it is "
-                "12,500.00"
+                "is not an amount with the decimal mark '.', as 3 digits after the mark may be thousands; with ',' it "
+                "is 12,500.00"
             ),
         ),
-        ("1.2345", "is no amount with the decimal mark '.' (4 digits after the mark, and the books have 2)"),
-        ("€5.00", "is no amount with the decimal mark '.' of USD: it is in €"),
-        ("5.00 EUR", "is no amount with the decimal mark '.' of USD: it is in EUR"),
-        ("-5.00-", "is no amount with the decimal mark '.' (it has two signs)"),
-        ("5.00 CR", "is no amount with the decimal mark '.'"),
-        ("#REF!", "is no amount with the decimal mark '.'"),
-        ("5.0e3", "is no amount with the decimal mark '.'"),
+        ("1.2345", "is not an amount with the decimal mark '.' (4 digits after the mark, and the books have 2)"),
+        ("€5.00", "is not an amount with the decimal mark '.' of USD: it is in €"),
+        ("5.00 EUR", "is not an amount with the decimal mark '.' of USD: it is in EUR"),
+        ("-5.00-", "is not an amount with the decimal mark '.' (it has two signs)"),
+        ("-5.00 CR", "is not an amount with the decimal mark '.' (it has two signs)"),
+        ("#REF!", "is not an amount with the decimal mark '.'"),
+        ("5.0e3", "is not an amount with the decimal mark '.'"),
     ],
 )
 def test_an_amount_that_is_not_one_is_refused(refusal, cell, reason):
@@ -263,7 +263,7 @@ def test_an_amount_that_is_not_one_is_refused(refusal, cell, reason):
 def test_a_day_of_another_order_is_refused(refusal, cell, reason):
     """The reading by another order is named."""
     text = ROWS.replace("2025-03-04", cell)
-    assert refusal(text) == f"line 3: {cell!r} is no day by 'year month day'{reason}"
+    assert refusal(text) == f"line 3: {cell!r} is not a day by 'year month day'{reason}"
 
 
 def test_days_that_are_in_order_only_by_another_order_are_refused(refusal, opened):
@@ -317,8 +317,11 @@ def test_the_direction_is_a_decision(opened, text, options):
         ),
         (
             TWO_COLUMNS.replace("0.00,50", "1.00,50"),
-            {"amount": ["Paid out", "Paid in"], "direction": ["out", "in"]},
-            "line 3: it has amounts in Paid out and Paid in, of which one row has one",
+            {"amount": ["Paid out", "Paid in"], "direction": ["out", "in"], "balance": None},
+            (
+                "line 3: it has amounts in Paid out and Paid in, of which one row has one: their sum is read only "
+                "where balance= is compared with it"
+            ),
         ),
         (
             SIDES.replace(",C", ",K"),
@@ -426,7 +429,7 @@ def test_totals_are_compared_and_left_out(opened, refusal):
     assert "Rows of totals agree with the rows above them: line 5." in opened(text).notes
     assert refusal(ROWS + "Total,,-850.00,\n") == (
         "line 5: it has no day ('Total, -850.00'), and '-850.00' is not the total -854.00 of the rows above: a row "
-        "without a day is not booked"
+        "without a day is not booked; not_booked={'Date': 'Total'} leaves such rows out"
     )
     assert moved(opened(ROWS + "\n\nExported on 5 March 2025\n")) == ROWS_MOVED
 
@@ -514,6 +517,7 @@ def test_ids_of_the_file_are_those_of_entries(opened, refusal):
         (b"PK\x03\x04rest", "it is a workbook or a PDF, not CSV"),
         (ROWS.encode("utf-16-le"), "it has NUL bytes, so it is not CSV in UTF-8"),
         (HEAD + "2025-03-04,A,0.00,5.00\n", "it has no booked row"),
+        (HEAD + "Total,,0.00,\n", "it has no booked row"),
     ],
 )
 def test_a_file_that_is_not_one_is_refused(refusal, text, reason):
@@ -577,6 +581,264 @@ def test_statements_know_what_the_ledgers_are(opened):
     assert re.search(
         r"those with entries in bank.csv \(sha256 \w+\) and those that were named for it, and their parents", note
     )
+
+
+PENDING = "Date,Payee,Amount,State,Posted Date\n2025-03-03,RENT,-900.00,Done,2025-03-04\n2025-03-04,SALES,50.00,{}\n"
+TWO = {"balance": None}
+
+
+@pytest.mark.parametrize(
+    ("text", "decision"),
+    [
+        (PENDING.format("Umsatz vorgemerkt,2025-03-05"), {"State": "Umsatz vorgemerkt"}),
+        (PENDING.format("REVERTED,2025-03-05"), {"State": "REVERTED"}),
+        (PENDING.format("Payment pending,2025-03-05"), {"State": "Payment pending"}),
+        (PENDING.format("Done,"), {"Posted Date": ""}),
+        (PENDING.replace("State", "Pending").replace("Done", "false").format("true,2025-03-05"), {"Pending": "true"}),
+        (PENDING.replace("State", "Balance Impact").format("Memo,2025-03-05"), {"Balance Impact": "Memo"}),
+    ],
+)
+def test_a_row_whose_columns_say_that_it_is_not_booked_is_decided(refusal, opened, text, decision):
+    """Words in several languages, flags, and rows without a day of booking; the message has the decisions."""
+    ((column, cell),) = decision.items()
+    assert refusal(text, **TWO) == (
+        f"line 3: {cell!r} in {column!r}: is it booked? not_booked={decision} leaves such rows out, and "
+        f"not_booked={ {column: []} } books them"
+    )
+    assert moved(opened(text, not_booked=decision, **TWO)) == ROWS_MOVED[:1]
+    assert moved(opened(text, not_booked={column: []}, **TWO)) == ROWS_MOVED[:2]
+
+
+def test_a_further_decision_is_added_to_those_that_are_stated(refusal, opened):
+    """What was decided before is part of the message; what is booked may be named."""
+    text = PENDING.format("Reversed,2025-03-05") + "2025-03-05,COFFEE,-4.00,Pending,2025-03-05\n"
+    assert (
+        "not_booked={'State': ['Pending', 'Reversed']} leaves such rows out; to book them, name all texts that are"
+        in (refusal(text, not_booked={"State": "Pending"}, **TWO))
+    )
+    read = {"only": {"State": ["Done", "Reversed"]}, "not_booked": {"State": []}}
+    assert moved(opened(text, **read, **TWO)) == ROWS_MOVED[:2]
+
+
+@pytest.mark.parametrize(
+    ("column", "out", "money_in"),
+    [("S/H", "S", "H"), ("Transaction", "DEBIT", "CREDIT"), ("Af Bij", "Af", "Bij"), ("Type", "Debit", "Credit")],
+)
+def test_a_column_of_sides_that_contradicts_the_direction_is_refused(refusal, opened, column, out, money_in):
+    """Amounts without signs are not all money that comes in, and a sign is not turned."""
+    text = f"Date,Payee,Amount,{column}\n2025-03-03,RENT,{{}}900.00,{out}\n2025-03-04,SALES,50.00,{money_in}\n"
+    stated = {column: {out: "out", money_in: "in"}}
+    found = refusal(text.format(""), **TWO)
+    assert found.startswith(
+        f"line 2: {out!r} in {column!r} is money out as banks write it, and by direction= it is money in"
+    )
+    assert re.search(r"direction=\{.*\} takes it from there", found)
+    assert "direction='minus is out' agrees with all rows" in refusal(text.format("-"), direction="minus is in", **TWO)
+    assert repr({column: {one: stated[column][one] for one in sorted(stated[column])}}) in refusal(
+        text.format(""), direction=None, **TWO
+    )
+    for written, direction in (("", stated), ("-", "minus is out")):
+        assert moved(opened(text.format(written), direction=direction, **TWO)) == ROWS_MOVED[:2]
+
+
+@pytest.mark.parametrize(
+    ("heading", "cell", "reason"),
+    [
+        ("W\u00e4hrung", "EUR", "line 2: 'W\u00e4hrung' says 'EUR', and currency= 'USD'"),
+        ("Amount (EUR)", "", "the heading 'Amount (EUR)' says EUR, and currency= 'USD'"),
+        ("Amount (\u20ac)", "", "the heading 'Amount (\u20ac)' says EUR, and currency= 'USD'"),
+        ("Amount in CHF", "", "the heading 'Amount in CHF' says CHF, and currency= 'USD'"),
+    ],
+)
+def test_another_currency_in_a_heading_or_column_is_refused(refusal, heading, cell, reason):
+    """In any of the languages and forms in which banks name it."""
+    amount = heading if heading.startswith("Amount") else "Amount"
+    text = f"Date,Payee,{amount},{heading if cell else 'Note'}\n2025-03-03,RENT,-900.00,{cell}\n"
+    assert refusal(text, amount=amount, **TWO) == reason
+
+
+def test_several_currencies_without_codes_are_refused(refusal):
+    """Signs and names are currencies too."""
+    text = "Date,Payee,Amount,Currency\n2025-03-03,RENT,-900.00,US$\n2025-03-04,SALES,50.00,Euro\n"
+    assert refusal(text, **TWO).startswith("the column 'Currency' has several texts, 'Euro' (line 3), 'US$' (line 2)")
+
+
+FEES = (
+    "Date,Payee,Gross,Fee,Net,Balance\n2025-03-03,SALE,100.00,-3.20,96.80,196.80\n"
+    "2025-03-05,PAYOUT,-150.00,0.00,-150.00,46.80\n"
+)
+
+
+def test_amounts_before_fees_are_refused(refusal, opened):
+    """The net amounts are read, or both columns where a balance says what they sum to."""
+    assert refusal(FEES, amount="Gross", **TWO) == (
+        "line 2: 'Net' is 'Gross' after 'Fee', which amount= does not have: name 'Net', or ['Gross', 'Fee']"
+    )
+    books = opened(FEES, amount="Net")
+    assert moved(books) == [("03-03", "SALE", 96.8), ("03-05", "PAYOUT", -150.0)]
+    assert "'Fee' has amounts in 1 row, such as line 2, which were not read beside those of Net." in books.notes
+    assert moved(opened(FEES, amount=["Gross", "Fee"], direction=["minus is out"] * 2)) == moved(books)
+
+
+@pytest.mark.parametrize(
+    ("rows", "openings"),
+    [
+        ("2025-03-03,A,10.00,110.00\n2025-03-03,B,-10.00,100.00\n", ("100.00", "110.00")),
+        ("2025-03-03,A,10.00,110.00\n2025-03-03,B,-5.00,\n", ("100.00", "105.00")),
+    ],
+)
+def test_balances_that_fit_in_two_orders_are_refused(refusal, opened, rows, openings):
+    """The first row of a day is the earliest or the latest; an opening balance decides."""
+    assert refusal(HEAD + rows).startswith(
+        f"the balances fit an opening balance of {' or of '.join(openings)}, as nothing"
+    )
+    for one in openings:
+        assert value(
+            aa.balance_sheet(opened(HEAD + rows, opening=one)), "Opening Balance Retained Earnings"
+        ) == Decimal(one)
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+def test_days_and_their_rows_may_go_two_ways(opened, is_down):
+    """Days from the last to the first with rows in order, and days in order with rows backwards."""
+    rows = [
+        "2025-03-03,A,1.00,101.00\n",
+        "2025-03-03,B,2.00,103.00\n",
+        "2025-03-04,C,3.00,106.00\n",
+        "2025-03-04,D,4.00,110.00\n",
+    ]
+    order = (2, 3, 0, 1) if is_down else (1, 0, 3, 2)
+    books = opened(HEAD + "".join(rows[one] for one in order))
+    assert "Compared with the rows, and equal: the balance in 4 rows." in books.notes
+    assert value(aa.balance_sheet(books), "Opening Balance Retained Earnings") == Decimal(100)
+
+
+def test_a_card_of_one_balance_is_owed_or_is_money_on_it(refusal, opened):
+    """One balance fits both; a person states which."""
+    text = HEAD + "2025-03-03,FUEL,40.00,140.00\n"
+    options = {"account": "liabilities:card", "direction": "minus is in"}
+    assert refusal(text, **options) == (
+        "the balances fit an opening balance of 100.00 or of -180.00, as nothing says whether a balance with a minus "
+        "is owed: state opening= or closing=, as the statement prints it"
+    )
+    assert value(aa.balance_sheet(opened(text, **options, opening=100)), "liabilities:card") == Decimal(140)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "reason"),
+    [
+        (
+            HEAD + "2025-03-03,A,-4.00,96.00\n,B,-4.00,92.00\n",
+            {},
+            "line 3: it has an amount and no day ('B, -4.00, 92.00')",
+        ),
+        (ROWS + "Total,,-854.00,147.00\n", {}, "line 5: the closing balance of 147.00 is stated, and 146.00 follows"),
+        (
+            ROWS.replace("-900.00", "900.00").replace(",50", ",-50").replace("-4", "4"),
+            {},
+            "follow if money goes the other",
+        ),
+        (ROWS.replace("-900.00", ""), {"balance": None}, "not_booked={'Payee': 'RENT'} leaves such rows out"),
+        (
+            "Date,Payee,Amount,Note\n2025-03-03,A,-1,234.50\n",
+            TWO,
+            "line 2: '-1' in 'Amount' and '234.50' in 'Note' are two",
+        ),
+        (
+            "Date,Payee,Amount\n2025-03-03,A,5.00\n2025-03-04,B,5.00 CR\n",
+            TWO,
+            "would go the same way by direction 'minus is out'",
+        ),
+        (
+            "Date,Payee,Amount\n2025-03-03,A,5.00 CR\n",
+            {**TWO, "direction": "out"},
+            "'5.00 CR' says CR, and all amounts",
+        ),
+        (ROWS + "2025-03-05,Ending balance as of 03/05/2025,146.00,\n", {}, "is it a payment or a balance?"),
+        (HEAD + "2025-03-03T00:00:00Z,A,1.00,\n", {}, "all instants are midnights of UTC"),
+        (
+            "Date,Id,Payee,Amount\n" + "2025-03-03,T1,A,1.00\n" * 2,
+            TWO,
+            "line 3: it is equal to line 2, and Id 'T1' is of one row",
+        ),
+    ],
+)
+def test_a_row_that_could_be_read_wrong_is_refused(refusal, text, options, reason):
+    """Rows without a day, totals, turned signs, absent quotes, sides beside amounts, midnights, doubled ids."""
+    assert reason in refusal(text, **options)
+
+
+INDIA = "Date,Payee,Out,In,Balance\n3 Mar 2025,RENT,900.00,-,100.00 CR\n4 Mar 2025,SALES,-,50.00,150.00Cr\n"
+BOA = (
+    "Description,,Summary\nBeginning balance as of 03/03/2025,,1000.00\nEnding balance as of 03/04/2025,,150.00\n\n"
+    "Date,Payee,Amount,Balance\n03/03/2025,Beginning balance as of 03/03/2025,,1000.00\n"
+    "03/03/2025,RENT,-900.00,100.00\n03/04/2025,SALES,50.00,150.00\n"
+)
+MONTHS = {"date_order": "month day year", "period": "2025-03"}
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (INDIA, {"amount": ["Out", "In"], "direction": ["out", "in"], "date_order": "day month year"}),
+        ("Date,Payee,Amount\n2025-03-03,RENT,900.00\n2025-03-04,SALES,50.00 CR\n", {**TWO, "direction": "minus is in"}),
+        ("Date,Payee,Amount\n2025-03-03,RENT,900.00 DR\n2025-03-04,SALES,50.00\n", TWO),
+        (BOA, MONTHS),
+        (BOA, {**MONTHS, **TWO}),
+        ('Date,Payee,Amount\n="2025-03-03",RENT,"=""-900.00"""\n\'2025-03-04,SALES,\'50.00\n', TWO),
+        (
+            'Date,Payee,Amount\nMon 3 Mar 2025,RENT,-900\n"Tuesday, 4 March 2025",SALES,50\n',
+            {**TWO, "date_order": "day month year"},
+        ),
+        (
+            'Date,Payee,Amount\n"03/03/2025, 10:00:00",RENT,-900\n"03/04/2025, 10:00:00 PM",SALES,50\n',
+            {**TWO, **MONTHS},
+        ),
+        (
+            "Created (UTC),Payee,Amount\n2025-03-04 02:30,RENT,-900\n2025-03-05 03:00,SALES,50\n",
+            {**TWO, "date": "Created (UTC)"},
+        ),
+        ("Date,Payee,Amount\n2025-03-04 02:30:00 UTC,RENT,-900\n2025-03-05T03:00:00.123+00,SALES,50\n", TWO),
+        (
+            "Date,Payee,Amount\n2025-03-03T00:00:00Z,RENT,-900\n2025-03-04T00:00:00Z,SALES,50\n",
+            {**TWO, "midnights": "days"},
+        ),
+        (ROWS.removesuffix("2025-03-05,COFFEE,-4.00,146.00\n") + ",Pending balance,,99.00\n", {}),
+    ],
+)
+def test_forms_of_days_amounts_and_balances_are_read(opened, text, options):
+    """Sides and dashes beside amounts, balances above the rows, cells of Excel, weekdays, times of UTC."""
+    assert moved(opened(text, **options)) == ROWS_MOVED[:2]
+
+
+def test_days_of_another_order_are_noted(opened):
+    """Where the rows are in order by both, the note says what the other would be; the period decides."""
+    text = HEAD + "01/03/2025,A,1.00,\n02/03/2025,B,1.00,\n"
+    note = (
+        "The days are 3 Jan 2025 to 3 Feb 2025 by date_order 'month day year', and would be 1 Mar 2025 to 2 Mar 2025 "
+        "by 'day month year': period= compares them with the days of the statement."
+    )
+    assert note in opened(text, date_order="month day year", balance=None).notes
+    with pytest.raises(ImportRefusedError, match="3 Jan 2025 is not in the period"):
+        opened(text, date_order="month day year", balance=None, period="2025-03")
+
+
+@settings(max_examples=40)
+@given(units=st.lists(st.integers(-500, 1000).filter(bool), min_size=2, max_size=6), is_negative=st.booleans())
+def test_a_card_is_read_in_one_direction_only(tmp_path_factory, units, is_negative):
+    """Whichever sign what is owed has, the direction by which the card would hold money is refused."""
+    owed, lines = 10_000, []
+    for number, one in enumerate(units):
+        owed += one
+        balance = -owed if is_negative else owed
+        lines.append(f"2025-03-{number + 1:02},P{number},{Decimal(one) / 100:.2f},{Decimal(balance) / 100:.2f}\n")
+    file = tmp_path_factory.mktemp("card") / "card.csv"
+    file.write_text(HEAD + "".join(lines), encoding="utf-8")
+    options = {**PLAIN, "account": "liabilities:card"}
+    books = aa.open_bank_file(file, **options | {"direction": "minus is in"})
+    assert value(aa.balance_sheet(books), "liabilities:card") == Decimal(owed) / 100
+    with pytest.raises(ImportRefusedError, match="would not be owed, but money on the card: direction= is wrong"):
+        aa.open_bank_file(file, **options)
 
 
 amounts = st.integers(-(10**9), 10**9).filter(bool)

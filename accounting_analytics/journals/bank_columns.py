@@ -1,0 +1,345 @@
+"""What the columns of a bank's file say beside those that a person names: rows that are not booked, sides, currencies.
+
+Where they contradict what is stated, or could be another account, currency or row, the file is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from accounting_analytics.core.messages import count_of, quote
+from accounting_analytics.journals.export_cells import StatedForms, currency_in
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from decimal import Decimal
+
+    from accounting_analytics.core.periods import Period
+    from accounting_analytics.journals.export_cells import AmountCells, ExportRow
+    from accounting_analytics.journals.file_books import FileErrors
+
+    Direction = Sequence[str] | Mapping[str, Mapping[str, str]]
+
+DIRECTIONS = ("minus is out", "minus is in", "out", "in")
+"""Which way money goes: by the sign of an amount, or all amounts of a column, which have no sign."""
+_TURNED = {"minus is out": "minus is in", "minus is in": "minus is out"}
+
+_MAX_TEXTS, _MAX_NAMED, _MAX_WORDS, _ABBREVIATION = 6, 3, 5, 2
+_UNBOOKED = (
+    r"(un)?pending|processing|pre-?authori[sz](ed|ation)|authori[sz](ed|ation)|declined|denied|failed|rejected|void(ed)?"
+    r"|cancel+ed|reversed|reverted|refused|scheduled|on hold|temporary hold|uncleared|incomplete"
+    r"|vorgemerkt|ausstehend|nicht gebucht|storniert|abgelehnt|en attente|en cours|annul\u00e9e?|refus\u00e9e?"
+    r"|pendiente|in behandeling|gereserveerd"
+)
+_ALL_UNBOOKED = re.compile(rf"{_UNBOOKED}|memo", re.IGNORECASE)
+_SOME_UNBOOKED = re.compile(rf"\b({_UNBOOKED})\b", re.IGNORECASE)
+_UNBOOKED_FLAG = re.compile(rf"(is[ _]?)?({_UNBOOKED})\??", re.IGNORECASE)
+"""Texts of rows that are often not booked, and headings of columns that say so of each row."""
+_YES = {"true", "yes", "y", "1", "x", "t", "ja", "oui", "si"}
+_DAY_OF_BOOKING = re.compile(
+    r"(date )?(post(ed|ing)?|booked|booking|completed|cleared|settled|settlement)( ?(date|on|day))?|buchungs(tag|datum)"
+    r"|wertstellung|date (de )?(comptabilisation|valeur)",
+    re.IGNORECASE,
+)
+"""Headings of columns whose days are empty in rows that are not booked."""
+_CURRENCY = re.compile(r"(currency|ccy|devise|moneda|divisa|valuta|w(\u00e4|ae)hrung|waluta|munt)\b.*", re.IGNORECASE)
+_CURRENCY_ALONE = re.compile(rf"({_CURRENCY.pattern.removesuffix('.*')})( code)?", re.IGNORECASE)
+_ACCOUNT = re.compile(r"(account|iban|card|konto|compte|cuenta)( ?(number|no\.?|name|id|#))?", re.IGNORECASE)
+"""Headings of columns that have one text in the file of one account."""
+_ID = re.compile(r"((bank|payment|transaction|transferwise|txn|entry)[ _]?)?id|fitid", re.IGNORECASE)
+_FEE = re.compile(r".*\b(fees?|commissions?|geb(\u00fc|ue)hr(en)?|frais|comisi[o\u00f3]n)\b.*", re.IGNORECASE)
+_OUT = {"d", "dr", "db", "dbit", "debit", "s", "soll", "af", "out", "outgoing", "withdrawal", "money out"}
+_IN = {"c", "cr", "crdt", "credit", "h", "haben", "bij", "in", "incoming", "deposit", "money in"}
+_NEITHER = {"check", "dslip", "memo", "balance"}
+"""Sides as banks write them, where a debit is money that leaves the account."""
+_OF_SIDES = re.compile(r"debit|credit|soll|haben|side|sign|direction|\b[ds] ?/ ?[ch]\b|\bd[cr]\b", re.IGNORECASE)
+_GROUP, _REST = re.compile(r"[-+($ ]*\d{1,3}"), re.compile(r"\d{3}([.,]\d+)?[)-]?")
+
+
+class BankFile(NamedTuple):
+    """What a person says of a file: None is not stated.
+
+    Attributes
+    ----------
+    account : str
+        Path of the account that it is of.
+    date, balance, entry_id : str or None
+        Headings of columns.
+    text, amount : tuple of str
+        Headings of columns; the first text that a row has is the payee.
+    date_order, decimal_mark : str or None
+        One of DATE_ORDERS and DECIMAL_MARKS.
+    direction : sequence of str, or mapping
+        One of DIRECTIONS for each column of amounts, or a column and what each text in it means.
+    not_booked : mapping of str to texts, or None
+        Columns, and their texts in rows that are not booked.
+    only : mapping of str to texts
+        Columns, and their texts in the rows that are read.
+    opening, closing : Decimal or None
+        Balances on the normal side of the account, as a statement prints them.
+    period : Period or None
+        Days that all rows are within.
+    """
+
+    account: str
+    currency: str
+    date: str | None = None
+    text: tuple[str, ...] = ()
+    amount: tuple[str, ...] = ()
+    date_order: str | None = None
+    decimal_mark: str | None = None
+    direction: Direction | None = None
+    not_booked: Mapping[str, tuple[str, ...]] | None = None
+    only: Mapping[str, tuple[str, ...]] = {}
+    balance: str | None = None
+    entry_id: str | None = None
+    opening: Decimal | None = None
+    closing: Decimal | None = None
+    period: Period | None = None
+    encoding: str = "utf-8"
+
+    def forms(self, scale: int) -> StatedForms:
+        """Return how its cells are written."""
+        return StatedForms(self.date_order, self.decimal_mark, self.currency, scale)
+
+    def headings(self) -> list[str]:
+        """Return the headings of all columns that are given."""
+        return [*self._named(), *(self.not_booked or ()), *self.only]
+
+    def others(self, row: ExportRow) -> list[str]:
+        """Return the headings of the columns that nothing is read from, but that rows may be selected by."""
+        named = {*self._named()}
+        return [column for column in row.cells if column and column not in named]
+
+    def _named(self) -> list[str]:
+        of_direction = self.direction if isinstance(self.direction, Mapping) else {}
+        named = [self.date, *self.text, *self.amount, self.balance, self.entry_id, *of_direction]
+        return [one for one in named if one]
+
+
+def require_one_account(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> None:
+    """Refuse rows of several currencies or accounts, and of another currency than the one that is stated."""
+    for column in (*given.amount, *filter(None, [given.balance])):
+        codes = currency_in(column)
+        if codes and given.currency.upper() not in codes:
+            errors.fail(f"the heading {quote(column)} says {' or '.join(codes)}, and currency= {quote(given.currency)}")
+    for column in (one for one in rows[0].cells if one not in {*given.text, *given.amount}):
+        found = {row.cells[column]: row.place for row in reversed(rows) if row.cells[column]}
+        are_codes = all(re.fullmatch("[A-Za-z]{3}", one) for one in found)
+        is_currency = _CURRENCY.fullmatch(column) and are_codes
+        is_one = is_currency or _ACCOUNT.fullmatch(column) or _is_currency_alone(column, found)
+        if is_one and len(found) > 1 and column not in given.only:
+            shown = ", ".join(f"{quote(text)} ({place})" for text, place in sorted(found.items())[:_MAX_NAMED])
+            errors.fail(
+                f"the column {quote(column)} has several texts, {shown}, and these books are of one account in one "
+                f"currency: only={{{column!r}: {min(found)!r}}} reads the rows of one, a list of texts those of "
+                "several, such as the cards of an account; if it is the account of the other side, name it in text="
+            )
+        for code, place in found.items():
+            if is_currency and code.upper() != given.currency.upper():
+                errors.fail(f"{quote(column)} says {quote(code)}, and currency= {quote(given.currency)}", place)
+
+
+def _is_currency_alone(column: str, found: Mapping[str, str]) -> bool:
+    return bool(_CURRENCY_ALONE.fullmatch(column)) and not any(re.search(r"\d", one) for one in found)
+
+
+def refuse_doubled(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> None:
+    """Refuse equal rows that have an id, which is that of one row."""
+    column = next((one for one in given.others(rows[0]) if _ID.fullmatch(one)), None)
+    if column is None:
+        return
+    first: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        place = first.setdefault((*row.cells.values(),), row.place)
+        if place != row.place and row.cells[column]:
+            errors.add(
+                row.place, f"it is equal to {place}, and {column} {quote(row.cells[column])} is of one row: remove one"
+            )
+    errors.raise_if_any()
+
+
+def refuse_unquoted(row: ExportRow, given: BankFile) -> None:
+    """Refuse an amount whose next column has what may be its other digits, as of an unquoted 1,234.50."""
+    columns = [*row.cells]
+    for column in given.amount:
+        for after in columns[columns.index(column) + 1 :][:1]:
+            is_other = after not in {given.balance, *given.amount}
+            if is_other and _GROUP.fullmatch(row.cells[column]) and _REST.fullmatch(row.cells[after]):
+                raise ValueError(
+                    f"{quote(row.cells[column])} in {quote(column)} and {quote(row.cells[after])} in {quote(after)} "
+                    "are two cells, or one amount that needs quotes"
+                )
+
+
+def check_fees(rows: Sequence[ExportRow], given: BankFile, amounts: AmountCells, errors: FileErrors) -> Iterator[str]:
+    """Refuse amounts before fees where a column has those after; say which other columns of fees were not read."""
+    others = given.others(rows[0])
+    for column in filter(_FEE.fullmatch, others):
+        with_fee = [row for row in rows if re.search("[1-9]", row.cells[column])]
+        fees = [_units(row.cells[column], amounts) for row in with_fee]
+        if not with_fee or None in fees:
+            continue
+        for gross in given.amount:
+            for net in others:
+                if _is_net(with_fee, gross, column, net, amounts):
+                    errors.fail(
+                        f"{quote(net)} is {quote(gross)} after {quote(column)}, which amount= does not have: name "
+                        f"{quote(net)}, or {[gross, column]}",
+                        with_fee[0].place,
+                    )
+        yield (
+            f"{quote(column)} has amounts in {count_of(len(with_fee), 'row')}, such as {with_fee[0].place}, which were "
+            f"not read beside those of {' and '.join(given.amount)}"
+        )
+
+
+def _is_net(rows: Sequence[ExportRow], gross: str, fee: str, net: str, amounts: AmountCells) -> bool:
+    """Whether a column has, in each row with a fee, the amount after it."""
+    lost = 0
+    for row in rows:
+        before, taken, after = (_units(row.cells[column], amounts) for column in (gross, fee, net))
+        if before is None or taken is None or after is None or after not in {before - abs(taken), before + taken}:
+            return False
+        lost += before - after
+    return lost > 0
+
+
+def _units(cell: str, amounts: AmountCells) -> int | None:
+    try:
+        return amounts.units(cell)
+    except ValueError:
+        return None
+
+
+def sides_of(rows: Sequence[ExportRow], columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the columns that have the side of each row, and what each of their texts means."""
+    for column in columns:
+        texts = {row.cells[column] for row in rows if row.cells[column]}
+        plain = {one.casefold() for one in texts}
+        sides, are_words = plain & (_OUT | _IN), any(len(one) > _ABBREVIATION for one in plain)
+        has_both = bool(plain & _OUT and plain & _IN)
+        if (
+            sides
+            and (has_both or _OF_SIDES.search(column) or are_words)
+            and (plain <= sides | _NEITHER or (has_both and are_words))
+        ):
+            known = sorted(one for one in texts if one.casefold() in sides)
+            yield column, {one: "out" if one.casefold() in _OUT else "in" for one in known}
+
+
+def check_sides(rows: Sequence[tuple[ExportRow, int]], given: BankFile, errors: FileErrors) -> None:
+    """Refuse amounts that go another way than a column of sides says, such as DEBIT in a row of money that comes in."""
+    for column, meanings in sides_of([row for row, _ in rows], given.others(rows[0][0])):
+        sided = [
+            (row, units, meanings[row.cells[column]]) for row, units in rows if units and row.cells[column] in meanings
+        ]
+        for row, units, word in sided:
+            if (units < 0) != (word == "out"):
+                cell, other = row.cells[column], "in" if word == "out" else "out"
+                turned = _TURNED.get(next(iter(given.direction or ())))
+                is_turned = turned and all((units > 0) == (word == "out") for _, units, word in sided)
+                better = (
+                    f"{turned!r} agrees with all rows"
+                    if is_turned
+                    else f"{{{column!r}: {meanings}}} takes it from there"
+                )
+                errors.fail(
+                    f"{quote(cell)} in {quote(column)} is money {word} as banks write it, and by direction= it "
+                    f"is money {other} ({row.texts()}): direction={better}; where the texts mean otherwise, state it, "
+                    f"such as direction={{{column!r}: {{{cell!r}: {other!r}, ...}}}}",
+                    row.place,
+                )
+
+
+def not_booked_readings(rows: Sequence[ExportRow], given: BankFile) -> str:
+    """Name the columns with few different texts, any of which may say that a row is not booked."""
+    shown = []
+    for column in given.others(rows[0]):
+        counts = Counter(row.cells[column] for row in rows if row.cells[column])
+        if 1 < len(counts) <= _MAX_TEXTS:
+            shown.append(f"{column} has {', '.join(f'{quote(one)} ({n})' for one, n in sorted(counts.items()))}")
+    example = f"; {'; '.join(sorted(shown))}" if shown else ""
+    return (
+        "not_booked= names the rows that are not booked, such as {'Status': 'Pending'}, and {} says that there are "
+        f"none{example}"
+    )
+
+
+def booked_rows(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> tuple[list[ExportRow], list[str]]:
+    """Rows without those that are not booked, and notes of these; what sounds like one is refused until decided."""
+    decided = given.not_booked or {}
+    booked: list[ExportRow] = []
+    left_out: list[ExportRow] = []
+    for row in rows:
+        is_out = any(row.cells[column] in texts for column, texts in decided.items())
+        (left_out if is_out else booked).append(row)
+    _refuse_undecided(booked, given, errors)
+    notes = []
+    for column, texts in decided.items():
+        counts = Counter(row.cells[column] for row in rows)
+        shown = [f"{quote(one)} in {count_of(counts[one], 'row')}" for one in texts]
+        kept = [f"{quote(one)} in {counts[one]}" for one in sorted(counts.keys() - {*texts})]
+        more = f" and {len(kept) - _MAX_NAMED} other texts" if len(kept) > _MAX_NAMED else ""
+        if shown:
+            booked_texts = ", ".join(kept[:_MAX_NAMED]) or "none"
+            notes.append(f"not booked by {column}: {', '.join(shown)}; booked: {booked_texts}{more}")
+    if left_out:
+        more = f" and {len(left_out) - _MAX_NAMED} more" if len(left_out) > _MAX_NAMED else ""
+        named_rows = ", ".join(f"{row.place} {row.texts()}" for row in left_out[:_MAX_NAMED])
+        notes.append(f"rows that are not booked: {named_rows}{more}")
+    return booked, notes
+
+
+def _refuse_undecided(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> None:
+    """Refuse rows whose text, flag or empty day of booking is that of a row that is not booked."""
+    decided = given.not_booked or {}
+    columns = [one for one in (rows[0].cells if rows else ()) if one not in {given.date, given.balance, *given.amount}]
+    refused = set()
+    for column in sorted(columns, key=lambda one: bool(_DAY_OF_BOOKING.fullmatch(one))):
+        unbooked = set() if decided.get(column) == () else _unbooked_texts(column, rows, given)
+        for row in rows if unbooked else ():
+            cell = row.cells[column]
+            if cell in unbooked and row.line not in refused:
+                refused.add(row.line)
+                errors.add(row.place, f"{quote(cell)} in {quote(column)}: is it booked? {ways(column, cell, decided)}")
+
+
+def _unbooked_texts(column: str, rows: Sequence[ExportRow], given: BankFile) -> set[str]:
+    """Texts of a column that rows have which are not booked."""
+    texts = {row.cells[column] for row in rows}
+    if _UNBOOKED_FLAG.fullmatch(column):
+        return {one for one in texts if one.casefold() in _YES}
+    without_day = {one for one in texts if not re.search(r"\d", one)}
+    if _DAY_OF_BOOKING.fullmatch(column) and without_day != texts:
+        return without_day
+    return {one for one in texts if _sounds_unbooked(one, is_text=column in given.text)}
+
+
+def _sounds_unbooked(text: str, *, is_text: bool) -> bool:
+    """Whether it is the text of a row that is not booked: all of a payee, or a word of a short text elsewhere."""
+    if is_text or _ALL_UNBOOKED.fullmatch(text):
+        return bool(_ALL_UNBOOKED.fullmatch(text))
+    return len(text.split()) <= _MAX_WORDS and bool(_SOME_UNBOOKED.search(text))
+
+
+def ways(column: str, cell: str, decided: Mapping[str, Sequence[str]], *, may_book: bool = True) -> str:
+    """Write how to leave rows with a text out, and how to book them."""
+    texts = [*decided.get(column, ()), cell]
+    out = f"not_booked={_written({**decided, column: texts})} leaves such rows out"
+    if not may_book:
+        return out
+    booked = _written({**decided, column: []})
+    if len(texts) == 1:
+        return f"{out}, and not_booked={booked} books them"
+    return (
+        f"{out}; to book them, name all texts that are booked in only={{{column!r}: [...]}}, with not_booked={booked}"
+    )
+
+
+def _written(decided: Mapping[str, Sequence[str]]) -> str:
+    """Write decisions as they are passed, one text without a list."""
+    return repr({column: texts[0] if len(texts) == 1 else [*texts] for column, texts in decided.items()})
