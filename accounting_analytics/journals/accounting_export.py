@@ -13,7 +13,15 @@ from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.journals.entries import NewLine, NewTransaction
-from accounting_analytics.journals.export_cells import DayCells, ReadDay, StatedForms, check_days, read_export
+from accounting_analytics.journals.export_cells import (
+    DayCells,
+    ReadDay,
+    StatedForms,
+    check_days,
+    has_amount,
+    read_export,
+    side_of,
+)
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -25,29 +33,31 @@ if TYPE_CHECKING:
 
 HEADINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "quickbooks": {
-        "date": ("Date", "Transaction date"),
-        "account": ("Account", "Account full name", "Distribution account"),
+        "date": ("Date", "Transaction date", "Transaction Date"),
+        "account": ("Account full name", "Distribution account", "Account", "Account name", "Full name"),
         "debit": ("Debit",),
         "credit": ("Credit",),
         "type": ("Transaction Type", "Transaction type", "Type"),
         "number": ("Num", "No."),
         "name": ("Name",),
-        "memo": ("Memo/Description", "Memo", "Description"),
+        "memo": ("Memo/Description", "Memo", "Line description", "Description"),
         "entry": ("Trans #", "Trans #."),
     },
     "xero": {
         "date": ("Date",),
-        "account": ("Account", "Account Name"),
+        "account": ("Account", "Account Name", "Account Code"),
         "debit": ("Debit",),
         "credit": ("Credit",),
         "name": ("Contact", "Name"),
         "memo": ("Description", "Reference"),
+        "entry": ("Journal #", "Journal Number", "Journal No.", "Journal ID"),
     },
 }
-"""Headings of the columns of each kind of file, in each form that the program writes."""
+"""Headings of the columns of each kind of file, in each form that the program writes; the first that a file has."""
 _REQUIRED = ("date", "account", "debit", "credit")
-_NUMBER = re.compile(r"ID (\d+)\b[ ,|:-]*(.*)")
+_NUMBER = re.compile(r"(?:ID|Journal)(?: (?:ID|No\.?|Number))?[ :#]*(\d+)\b[ ,|:-]*(.*)")
 """The row with the number of an entry in Xero, which stands above its lines."""
+_CURRENCY = ("currency", "currency code", "transaction currency")
 _SHOWN_ROWS, _MAX_NAMED = 3, 3
 
 
@@ -76,6 +86,10 @@ class _Entry:
         """Its first line."""
         return self.lines[0].row.place
 
+    def sums(self) -> tuple[int, int]:
+        """Return the sums of its debits and its credits."""
+        return _sums(self.lines)
+
 
 class _ExportLine(NamedTuple):
     """A line of an entry: its cells by what they are, and its amounts."""
@@ -86,6 +100,10 @@ class _ExportLine(NamedTuple):
     credit: int
 
 
+def _sums(lines: Sequence[_ExportLine]) -> tuple[int, int]:
+    return sum(line.debit for line in lines), sum(line.credit for line in lines)
+
+
 def read_accounting_export(given: AccountingExport, books: FileBooks) -> tuple[dt.date, dt.date]:
     """Read the entries of a journal report; return its first and last day.
 
@@ -93,22 +111,49 @@ def read_accounting_export(given: AccountingExport, books: FileBooks) -> tuple[d
     """
     forms = HEADINGS[given.kind]
     file = read_export(books.path, [forms[name] for name in _REQUIRED], books.errors, given.encoding)
-    columns = {name: next((one for one in file.headings if one in of), "") for name, of in forms.items()}
+    columns = {name: next((one for one in of if one in file.headings), "") for name, of in forms.items()}
     rows = [row for row in file.rows if row.cells[columns["account"]]]
     if not rows:
         books.errors.fail("it has no line with an account")
+    kept = [row for row in file.rows if not _is_heading(row, columns)]
+    if len(kept) < len(file.rows) and given.kind == "quickbooks":
+        again = next(row for row in file.rows if _is_heading(row, columns))
+        books.errors.fail(
+            "the headings are here again, so the file has several reports: make a file of each", again.place
+        )
+    rows = [row for row in kept if row.cells[columns["account"]]]
     _require_decisions(rows, columns, given, books)
+    _check_currency(rows, given, books)
     reader = _EntryReader(given, columns, books)
-    for row in file.rows:
+    for row in kept:
         reader.read(row)
     books.errors.raise_if_any()
     entries = [one for one in reader.entries if one.lines]
     reader.check_totals(entries)
     days = _add_entries(entries, given, books)
-    check_days(days, given.date_order or "", given.period, books.errors)
+    books.notes += check_days(days, given.date_order or "", given.period, books.errors)
     books.errors.raise_if_any()
     first, last = min(one.day for one in days), max(one.day for one in days)
     return (given.period.start_date, given.period.end_date) if given.period else (first, last)
+
+
+def _is_heading(row: ExportRow, columns: Mapping[str, str]) -> bool:
+    """Whether a row has the headings again, as above each journal."""
+    return all(row.cells[columns[name]] == columns[name] for name in _REQUIRED)
+
+
+def _check_currency(rows: Sequence[ExportRow], given: AccountingExport, books: FileBooks) -> None:
+    """Refuse a file that is of another currency; where lines name several, say that their amounts are of one."""
+    column = next((one for one in rows[0].cells if one.casefold() in _CURRENCY), None)
+    found = dict.fromkeys(row.cells[column].upper() for row in rows if row.cells[column]) if column else {}
+    others = [one for one in found if one != given.currency.upper()]
+    if others and len(found) == 1:
+        books.errors.fail(f"{quote(column)} says {quote(others[0])}, and currency= {quote(given.currency)}")
+    if others:
+        books.notes.append(
+            f"{quote(column)} has {join_ids(found)}: debits and credits were read as {given.currency}, the currency of "
+            "the books"
+        )
 
 
 def _require_decisions(
@@ -133,7 +178,9 @@ def _require_decisions(
     for name in names:
         if path_of(name, given.accounts or {}) is None:
             row = next(row for row in rows if row.cells[columns["account"]] == name)
-            books.errors.add(row.place, f"account {quote(name)} has no path: add it to accounts=")
+            parent = name.partition(PATH_SEPARATOR)[0]
+            or_parent = f" or {quote(parent)}, which it is below," if parent != name else ""
+            books.errors.add(row.place, f"account {quote(name)} has no path: add it{or_parent} to accounts=")
     books.errors.raise_if_any()
 
 
@@ -164,7 +211,7 @@ class _EntryReader:
             if cells["account"]:
                 self._add_line(row, cells)
             elif cells["debit"] or cells["credit"]:
-                self._add_totals(row)
+                self._add_totals(row, cells)
             elif row.is_empty:
                 self._current = None if self._current is None or self._current.lines else self._current
             elif match := _NUMBER.fullmatch(next(filter(None, row.cells.values()))):
@@ -179,9 +226,8 @@ class _EntryReader:
 
     def _add_line(self, row: ExportRow, cells: Mapping[str, str]) -> None:
         entry = self._current
-        has_other_number = entry is not None and cells.get("entry") and entry.number not in {"", cells["entry"]}
-        if entry is None or entry.totals is not None or has_other_number:
-            if self._given.kind == "xero":
+        if entry is None or entry.totals is not None or self._is_other(entry, cells):
+            if self._given.kind == "xero" and not cells.get("entry"):
                 raise ValueError("no row with the number of its entry, such as 'ID 2041', is above this line")
             entry = self._begin(_Entry(cells.get("entry", "")))
         debit, credit = (self._units(cells[name]) for name in ("debit", "credit"))
@@ -197,15 +243,39 @@ class _EntryReader:
                 )
         entry.lines.append(line)
 
-    def _units(self, cell: str) -> int:
-        return self._amounts.units(cell) if cell else 0
+    @staticmethod
+    def _is_other(entry: _Entry, cells: Mapping[str, str]) -> bool:
+        """Whether a line begins another entry: its number differs, or its day or type after lines that balance."""
+        if cells.get("entry") and entry.number:
+            return entry.number != cells["entry"]
+        debit, credit = entry.sums()
+        differs = any(
+            cells.get(name) and cells[name] != entry.lines[0].cells[name]
+            for name in ("date", "type", "number")
+            if entry.lines
+        )
+        return differs and debit == credit
 
-    def _add_totals(self, row: ExportRow) -> None:
-        entry = self._current
-        if entry is None or not entry.lines or entry.totals is not None:
+    def _units(self, cell: str) -> int:
+        if side_of(cell):
+            raise ValueError(f"{quote(cell)} says {side_of(cell)} in a column of one side")
+        return self._amounts.units(cell) if has_amount(cell) else 0
+
+    def _add_totals(self, row: ExportRow, cells: Mapping[str, str]) -> None:
+        """Take a row of totals as that of its entry, or of all lines; a line without an account is refused."""
+        amounts = {self._columns["debit"], self._columns["credit"]}
+        labels = [cell for column, cell in row.cells.items() if cell and column not in amounts]
+        if labels and not any(one.casefold().startswith("total") for one in labels):
+            raise ValueError(f"it has an amount and no account ({row.texts()})")
+        entry, stated = self._current, (self._units(cells["debit"]), self._units(cells["credit"]))
+        if entry is None or not entry.lines or entry.totals is not None or self._are_of_all(stated, entry):
             self._totals.append(row)
         else:
             entry.totals = row
+
+    def _are_of_all(self, stated: tuple[int, int], entry: _Entry) -> bool:
+        """Whether totals below an entry are those of all lines so far, and not its own."""
+        return stated != entry.sums() and stated == _sums([line for one in self.entries for line in one.lines])
 
     def check_totals(self, entries: Sequence[_Entry]) -> None:
         """Compare the lines of each entry with its totals, and all lines with the totals of the file; say what was."""
@@ -221,12 +291,14 @@ class _EntryReader:
         compared = [f"the totals of {count_of(len(with_totals), 'entry', 'entries')}"] if with_totals else []
         compared += ["the totals of all lines"] if self._totals else []
         self._books.notes.append(
-            f"compared with the lines, and equal: {', '.join(compared)}" if compared else "the file states no totals"
+            f"compared with the lines, and equal: {', '.join(compared)}"
+            if compared
+            else "the file states no totals, so a line that is missing or doubled with its entry would not be seen"
         )
 
     def _compare(self, lines: Sequence[_ExportLine], totals: ExportRow) -> None:
-        stated = [self._units(totals.cells[self._columns[side]]) for side in ("debit", "credit")]
-        sums = [sum(line.debit for line in lines), sum(line.credit for line in lines)]
+        stated = tuple(self._units(totals.cells[self._columns[side]]) for side in ("debit", "credit"))
+        sums = _sums(lines)
         if stated != sums:
             (debit, credit), of_lines = (self._texts(one) for one in (stated, sums))
             self._books.errors.add(
@@ -268,13 +340,17 @@ def _add_entries(entries: Sequence[_Entry], given: AccountingExport, books: File
         books.notes.append(
             f"entries without amounts, such as voided ones, were left out: {join_ids(empty, limit=_MAX_NAMED)}"
         )
+    if more := sum(number - 1 for number in counts.values()):
+        books.notes.append(
+            f"{count_of(more, 'entry', 'entries')} with the day and the lines of another one were read too"
+        )
     return days
 
 
 def _refuse_repeated(entry_id: str, entry: _Entry, places: dict[str, str]) -> None:
     first = places.setdefault(entry_id, entry.place)
     if first != entry.place:
-        raise ValueError(f"entry {entry_id} is on {first} too")
+        raise ValueError(f"entry {entry.number} is on {first} too: it is doubled, or its lines are in two places")
 
 
 def _entry_id(entry: _Entry, lines: Sequence[_ExportLine], kind: str, day: dt.date, counts: Counter[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from accounting_analytics.core.arguments import to_path, to_texts
+from accounting_analytics.core.arguments import require_type, to_path, to_texts
 from accounting_analytics.core.chart_of_accounts import LedgerType
 from accounting_analytics.core.errors import AmountError, InputError
 from accounting_analytics.core.fiscal_years import require_month, to_period
@@ -116,6 +116,8 @@ def open_accounting_export(
         )
     """
     require_month(fiscal_year_start_month)
+    if accounts is not None:
+        require_type(accounts, Mapping, "accounts", "pass {'Checking': 'assets:bank:checking'}")
     if kind not in HEADINGS:
         raise InputError(f"kind is {quote(kind)}, and not one of {', '.join(map(quote, HEADINGS))}")
     day_zone = choose_zone(time_zone).name

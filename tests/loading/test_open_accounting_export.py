@@ -167,7 +167,12 @@ RENT = (
         ),
         ("quickbooks", ",Supplies,", ",Packaging,", "line 37: account 'Packaging' has no path: add it to accounts="),
         ("quickbooks", ",$68.40,", ",$68.40,$1.00", "line 16: it has a debit and a credit"),
-        ("quickbooks", ",$68.40,", ',"68,40",', "line 16: '68,40' is not an amount with the decimal mark '.'; with ',' it"),
+        (
+            "quickbooks",
+            ",$68.40,",
+            ',"68,40",',
+            "line 16: '68,40' is not an amount with the decimal mark '.'; with ',' it",
+        ),
         (
             "quickbooks",
             ",$68.40,",
@@ -178,7 +183,7 @@ RENT = (
             "quickbooks",
             ',,,,,,"$1,118.40","$1,118.40"\n,,,,,,,\n01/15/2025',
             "01/15/2025",
-            "line 17: '01/15/2025' differs from '01/08/2025' of line 14: nothing says whether it is the same entry",
+            "line 14: this entry has no row of totals, as others have",
         ),
         (
             "xero",
@@ -186,7 +191,12 @@ RENT = (
             "",
             "line 30: it states totals of 15,717.94 and 15,717.94, and 11 lines from line 7 on sum to 14,817",
         ),
-        ("xero", "11 Mar 2025", "Mar 11 2025", "line 18: 'Mar 11 2025' is not a day by 'day month year'; by 'month day"),
+        (
+            "xero",
+            "11 Mar 2025",
+            "Mar 11 2025",
+            "line 18: 'Mar 11 2025' is not a day by 'day month year'; by 'month day",
+        ),
         (
             "xero",
             "469,Rent,900.00,",
@@ -195,7 +205,12 @@ RENT = (
         ),
         ("xero", "Total,,,900.00,900.00\n", "", "line 18: this entry has no row of totals, as others have"),
         ("xero", "ID 2043,,,,\n", "", "line 17: no row with the number of its entry"),
-        ("xero", "ID 2044", "ID 2043", "line 23: entry xero-2043 is on line 18 too"),
+        (
+            "xero",
+            "ID 2044",
+            "ID 2043",
+            "line 23: entry 2043 is on line 18 too: it is doubled, or its lines are in two places",
+        ),
         ("xero", "Debit,Credit\n", "Soll,Haben\n", "no line has the headings 'Debit', 'Credit'; its headings are"),
     ],
 )
@@ -253,4 +268,107 @@ def test_numbers_of_entries_separate_them(tmp_path):
     books = aa.open_accounting_export(file, **options)
     assert set(books.lines["journal_entry_id"]) == {"quickbooks-1", "quickbooks-2"}
     assert set(books.lines["journal_entry_description"]) == {"Check 12 Landlord", "Deposit Cafe"}
-    assert "The file states no totals." in books.notes
+    assert any(note.startswith("The file states no totals, so a line that is missing") for note in books.notes)
+
+
+QB_HEAD = "Date,Transaction Type,Num,Name,Memo,Account,Debit,Credit\n"
+NEW_QB_HEAD = "Transaction date,Transaction type,Num,Name,Description,Full name,Debit,Credit\n"
+LINES = (
+    "01/03/2025,Check,12,Landlord,January,Checking,,900.00\n01/03/2025,Check,12,Landlord,January,Rent,900.00,\n"
+    "01/04/2025,Deposit,,Cafe,,Checking,50.00,\n01/04/2025,Deposit,,Cafe,,Sales,,50.00\n"
+)
+XERO_LINES = (
+    "2041,3 Jan 2025,090,Checking,,900.00\n2041,3 Jan 2025,469,Rent,900.00,\n"
+    "2042,4 Jan 2025,090,Checking,50.00,\n2042,4 Jan 2025,200,Sales,,50.00\n"
+)
+XERO_HEAD = "Date,Account Code,Account,Debit,Credit\n"
+XERO_ENTRIES = (
+    "ID 2041,,,,\n3 Jan 2025,090,Checking,,900.00\n3 Jan 2025,469,Rent,900.00,\nTotal,,,900.00,900.00\n"
+    "{between}ID 2042,,,,\n4 Jan 2025,090,Checking,50.00,\n4 Jan 2025,200,Sales,,50.00\nTotal,,,50.00,50.00\n"
+)
+SMALL = {"Checking": "assets:bank:checking", "Rent": "expenses:rent", "Sales": "income:sales"}
+CODES = {"090": "assets:bank:checking", "469": "expenses:rent", "200": "income:sales"}
+
+
+@pytest.fixture
+def opened_text(tmp_path):
+    """Return a function that opens a text as the report of a program."""
+
+    def open_text(kind, text, **options):
+        file = tmp_path / "journal.csv"
+        file.write_text(text, encoding="utf-8")
+        given = {**FILES[kind][1], "accounts": SMALL, "cash": "assets:bank*", **options}
+        for name in ("opening", "closing", "period"):
+            del given[name]
+        return aa.open_accounting_export(file, **given)
+
+    return open_text
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "options"),
+    [
+        ("quickbooks", NEW_QB_HEAD + LINES, {}),
+        ("quickbooks", QB_HEAD + LINES + "TOTAL,,,,,,950.00,950.00\n", {}),
+        ("quickbooks", QB_HEAD + LINES.replace(",50.00,", ",,-50.00"), {}),
+        ("quickbooks", QB_HEAD + LINES.replace(",,900.00", ",-,900.00"), {}),
+        (
+            "quickbooks",
+            QB_HEAD + LINES.replace("\n01/04/2025,Deposit,,Cafe,,Sales", "\n,,,,a note,,,\n,,,Cafe,,Sales"),
+            {},
+        ),
+        ("xero", XERO_HEAD + XERO_ENTRIES.format(between=XERO_HEAD), {}),
+        (
+            "xero",
+            XERO_HEAD + XERO_ENTRIES.format(between="").replace("ID 2041,", '"ID: 2041 | Posted 3 Jan by A",'),
+            {},
+        ),
+        ("xero", "Journal #,Date,Account Code,Account,Debit,Credit\n" + XERO_LINES + "Total,,,,950.00,950.00\n", {}),
+        ("xero", "Journal #,Date,Account Code,Label,Debit,Credit\n" + XERO_LINES, {"accounts": CODES}),
+    ],
+)
+def test_layouts_of_the_same_entries_are_the_same_books(opened_text, kind, text, options):
+    """Days on every line, headings above each journal, numbers in a column, one row of totals, codes, and notes."""
+    books = opened_text(kind, text, **options)
+    own = books.lines[books.lines["ledger_name"] == "checking"]
+    assert list(zip(own["local_date"].dt.day, own["signed_amount"], strict=True)) == [(3, -900.0), (4, 50.0)]
+    assert books.lines["journal_entry_id"].nunique() == 2
+    assert value(aa.income_statement(books), "net_income") == Decimal("-850.00")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        ("quickbooks", QB_HEAD + LINES.replace("Sales,,50.00", ",,50.00"), "line 5: it has an amount and no account"),
+        ("quickbooks", QB_HEAD + LINES + QB_HEAD + LINES, "line 6: the headings are here again"),
+        (
+            "quickbooks",
+            QB_HEAD + LINES.replace(",50.00,", ",50.00 CR,"),
+            "line 4: '50.00 CR' says CR in a column of one",
+        ),
+        (
+            "quickbooks",
+            QB_HEAD + LINES.replace("Rent,", "Space:Rent,"),
+            "no path: add it or 'Space', which it is below,",
+        ),
+        (
+            "quickbooks",
+            QB_HEAD.replace("\n", ",Currency\n") + LINES.replace("\n", ",EUR\n"),
+            "'Currency' says 'EUR', and currency= 'USD'",
+        ),
+    ],
+)
+def test_a_file_that_could_be_read_wrong_is_refused(opened_text, kind, text, message):
+    """Lines without an account, several reports, sides in a column of one side, another currency."""
+    with pytest.raises(ImportRefusedError, match=re.escape(message)):
+        opened_text(kind, text)
+
+
+def test_days_of_another_order_and_equal_entries_are_noted(opened_text):
+    """What no total and no period contradicts is said."""
+    entry = "01/03/2025,Deposit,,Cafe,,Checking,50.00,\n,,,Cafe,,Sales,,50.00\n,,,,,,50.00,50.00\n"
+    notes = opened_text("quickbooks", QB_HEAD + entry * 2).notes
+    assert "1 entry with the day and the lines of another one were read too." in notes
+    assert any("3 Jan 2025 by date_order 'month day year', and would be 1 Mar 2025 by" in one for one in notes)
+    with pytest.raises(AccountingAnalyticsError, match="accounts is of type list, not Mapping"):
+        opened_text("quickbooks", QB_HEAD + entry, accounts=["Checking"])
