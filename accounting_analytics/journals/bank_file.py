@@ -271,7 +271,9 @@ class _BankRowReader:
 
     def _refuse_marks(self, cell: str, word: str, place: str) -> None:
         """Refuse amounts of which some have CR or DR, and those without one would go the same way."""
-        self._marked.setdefault(side_of(cell), f"{quote(cell)} ({place})")
+        side = side_of(cell)
+        if side not in self._marked:
+            self._marked[side] = f"{quote(cell)} ({place})"
         alike = {"minus is out": "CR", "minus is in": "DR"}.get(word, "")
         if {"", alike} == {*self._marked} and alike:
             raise ValueError(

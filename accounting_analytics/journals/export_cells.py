@@ -11,17 +11,17 @@ import csv
 import datetime as dt
 import io
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from accounting_analytics.core.errors import AmountError
 from accounting_analytics.core.messages import quote, shorten
-from accounting_analytics.core.money import format_amount, parse_amount
+from accounting_analytics.core.money import format_amount, from_minor_units, parse_amount, to_minor_units
 from accounting_analytics.core.periods import day_label, days_label
-from accounting_analytics.journals.entries import to_units
+from accounting_analytics.journals.entries import MAX_DIGITS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from decimal import Decimal
     from pathlib import Path
 
     from accounting_analytics.core.periods import Period
@@ -72,6 +72,7 @@ _EXCEL_TEXT = re.compile(r"=\"(.*)\"|'(?=[-+=\d])(.*)")
 _NO_AMOUNT = {"-", "--", "\N{EN DASH}", "\N{EM DASH}", "\N{MINUS SIGN}"}
 """Cells that say that there is no amount."""
 _MAX_SHOWN, _SHOWN = 12, 3
+_MAX_MOMENTS = 10_000
 _AMBIGUOUS_DIGITS = 3
 """So many digits after a mark may be a group of thousands."""
 
@@ -218,7 +219,7 @@ class AmountCells:
     def units(self, cell: str) -> int:
         """Return the minor units of a cell, negative with a minus, brackets or DR; others are refused."""
         try:
-            return to_units(self._parse(cell, self.mark), self._scale)
+            return self._parse(cell, self.mark)
         except ValueError as problem:
             other = _other(self.mark)
             reading = self.reading(cell, other)
@@ -230,12 +231,12 @@ class AmountCells:
     def reading(self, cell: str, mark: str) -> str:
         """Write the amount of a cell with a decimal mark; empty where there is none."""
         try:
-            return format_amount(self._parse(cell, mark))
+            return format_amount(from_minor_units(self._parse(cell, mark), self._scale))
         except ValueError:
             return ""
 
-    def _parse(self, cell: str, mark: str) -> Decimal:
-        """Exact amount of a cell; an error says why there is none, as the end of a sentence."""
+    def _parse(self, cell: str, mark: str) -> int:
+        """Minor units of a cell; an error says why there is none, as the end of a sentence."""
         match = _AMOUNT.fullmatch(cell.upper())
         if match is None or bool(match["open"]) != bool(match["close"]):
             raise ValueError
@@ -251,11 +252,19 @@ class AmountCells:
             raise ValueError
         if len(fraction) == _AMBIGUOUS_DIGITS != self._scale:
             raise ValueError(f", as {_AMBIGUOUS_DIGITS} digits after the mark may be thousands")
+        units = self._of_digits(whole, fraction)
+        return -units if signs and signs[0] not in {"+", "CR"} else units
+
+    def _of_digits(self, whole: str, fraction: str) -> int:
+        """Minor units of digits before and after the mark; a fraction that the books do not have is refused."""
+        if len(whole) > MAX_DIGITS - self._scale:
+            raise ValueError(f" ({len(whole)} digits before the mark, and the books have {MAX_DIGITS - self._scale})")
+        if len(fraction) <= self._scale:
+            return int(whole + fraction.ljust(self._scale, "0"))
         try:
-            amount = parse_amount(f"{whole}.{fraction or '0'}", self._scale).amount
+            return to_minor_units(parse_amount(f"{whole}.{fraction}", self._scale).amount, self._scale)
         except AmountError:
             raise ValueError(f" ({len(fraction)} digits after the mark, and the books have {self._scale})") from None
-        return -amount if signs and signs[0] not in {"+", "CR"} else amount
 
 
 def side_of(cell: str) -> str:
@@ -278,6 +287,8 @@ def has_amount(cell: str) -> bool:
 
 def _without_groups(whole: str, mark: str) -> str:
     """Digits of a whole number without what is between its groups; the text itself where these are no groups."""
+    if whole.isdigit():
+        return whole
     between = {one for one in whole if not one.isdigit()}
     if not whole or len(between) > 1 or mark in between:
         return whole or "0"
@@ -310,6 +321,7 @@ class DayCells:
         return found
 
 
+@lru_cache(maxsize=_MAX_MOMENTS)
 def read_moment(cell: str, order: str) -> dt.date | dt.datetime | None:
     """Read a day or a moment in an order; None where it is neither."""
     time = _TIME.search(cell)
