@@ -150,7 +150,7 @@ class LedgerNames:
             return f"no discovered ledger matches {quote(text)}; {suggestion}"
         return (
             f"no discovered ledger matches {quote(text)}; give its id, unique name or path (a ledger without lines in "
-            "the period is not discovered: use a longer period)"
+            "the period is not discovered: use a longer period; for a bank's file, name its path in categories=)"
         )
 
     def ambiguity(self, text: object, found: frozenset[str]) -> str:

@@ -56,7 +56,7 @@ _IN = {"c", "cr", "crdt", "credit", "h", "haben", "bij", "in", "incoming", "depo
 _NEITHER = {"check", "dslip", "memo", "balance"}
 """Sides as banks write them, where a debit is money that leaves the account."""
 _OF_SIDES = re.compile(r"debit|credit|soll|haben|side|sign|direction|\b[ds] ?/ ?[ch]\b|\bd[cr]\b", re.IGNORECASE)
-_GROUP, _REST = re.compile(r"[-+($ ]*\d{1,3}"), re.compile(r"\d{3}([.,]\d+)?[)-]?")
+_GROUP, _REST = re.compile(r"[-+($ ]*\d{1,3}"), re.compile(r"\d{3}[.,]\d+[)-]?")
 
 
 class BankFile(NamedTuple):

@@ -106,7 +106,7 @@ def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
     errors.raise_if_any()
     read = [one for _, one in pairs]
     if not any(one.is_entry for one in read):
-        errors.fail("it has no booked row")
+        errors.fail("; ".join(["it has no booked row", *reader.notes()]))
     check_sides([(row, one.units) for row, one in pairs], given, errors)
     fees = [*check_fees(booked, given, reader.amounts, errors)]
     read_days = [ReadDay(row.place, row.cell, row.day) for row in read]
@@ -140,7 +140,7 @@ def _chosen_rows(file: ExportFile, given: BankFile, books: FileBooks) -> list[Ex
         else:
             others += 1
     if others:
-        books.notes.append(f"{count_of(others, 'row')} of others were not read, by only=")
+        books.notes.append(f"not read by only=: {count_of(others, 'row')}")
     if not chosen:
         books.errors.fail("it has no rows below its headings" + (" that only= selects" if given.only else ""))
     return chosen

@@ -46,6 +46,21 @@ _SIGNS = {
     "¥": ("JPY", "CNY"),
     "₹": ("INR",),
     "US$": ("USD",),
+    "CA$": ("CAD",),
+    "C$": ("CAD",),
+    "A$": ("AUD",),
+    "AU$": ("AUD",),
+    "NZ$": ("NZD",),
+    "HK$": ("HKD",),
+    "S$": ("SGD",),
+    "RS": ("INR", "PKR"),
+    "RS.": ("INR", "PKR"),
+    "K\u010c": ("CZK",),
+    "FT": ("HUF",),
+    "\u20ba": ("TRY",),
+    "\u20a9": ("KRW",),
+    "\u20aa": ("ILS",),
+    "\u20b1": ("PHP",),
     "R$": ("BRL",),
     "KR": ("SEK", "NOK", "DKK"),
     "KR.": ("SEK", "NOK", "DKK"),
@@ -181,7 +196,7 @@ def _decode(path: Path, errors: FileErrors, encoding: str) -> str:
         errors.fail(f"it cannot be read ({error.strerror})")
     if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"%PDF")):
         errors.fail("it is a workbook or a PDF, not CSV: export it as CSV, or save the sheet as CSV in UTF-8")
-    if b"\0" in content and not content.startswith(_UTF_16):
+    if b"\0" in content and not content.startswith(_UTF_16) and encoding.lower() == "utf-8":
         errors.fail(
             "it has NUL bytes, so it is not CSV in UTF-8; encoding= names another, such as encoding='utf-16-le'"
         )

@@ -88,7 +88,8 @@ class FileErrors:
     def _exception(self) -> ImportRefusedError:
         named = "; ".join(map(str, self._problems[:_MAX_PROBLEMS]))
         hidden = len(self._problems) - _MAX_PROBLEMS
-        more = f"; and {hidden} more (--dry-run, or problems of the error, names each)" if hidden > 0 else ""
+        where = "--dry-run, or " if "imported" in self._outcome else ""
+        more = f"; and {hidden} more ({where}problems of the error, names each)" if hidden > 0 else ""
         return ImportRefusedError(f"{self._path.name}: {self._outcome}: {named}{more}", problems=tuple(self._problems))
 
 

@@ -471,7 +471,7 @@ def test_two_currencies_or_accounts_are_refused(refusal, opened, column, texts, 
     )
     books = opened(text, only=more)
     assert moved(books) == ROWS_MOVED
-    assert "1 row of others were not read, by only=." in books.notes
+    assert "Not read by only=: 1 row." in books.notes
 
 
 def test_a_file_of_another_currency_is_refused(refusal):
@@ -516,7 +516,8 @@ def test_ids_of_the_file_are_those_of_entries(opened, refusal):
         (ROWS.replace("RENT", "LOYER D'ÉTÉ").encode("latin-1"), "it cannot be read as utf-8"),
         (b"PK\x03\x04rest", "it is a workbook or a PDF, not CSV"),
         (ROWS.encode("utf-16-le"), "it has NUL bytes, so it is not CSV in UTF-8"),
-        (HEAD + "2025-03-04,A,0.00,5.00\n", "it has no booked row"),
+        (HEAD + "2025-03-04,A,0.00,5.00\n", "it has no booked row; rows of 0.00 were left out: line 2"),
+        (HEAD + "2025-03-04,A,1.00,5.00\n".replace(",", ";"), "left out: line 2 '2025-03-04;A;1.00;5.00'"),
         (HEAD + "Total,,0.00,\n", "it has no booked row"),
     ],
 )
@@ -527,8 +528,10 @@ def test_a_file_that_is_not_one_is_refused(refusal, text, reason):
 
 def test_another_encoding_is_named(opened):
     """Names of payees are read as the bank wrote them."""
-    books = opened(ROWS.replace("RENT", "LOYER D'ÉTÉ").encode("latin-1"), encoding="latin-1")
-    assert moved(books)[0][1] == "LOYER D'ÉTÉ"
+    for encoding in ("latin-1", "utf-16-le"):
+        books = opened(ROWS.replace("RENT", "LOYER D'ÉTÉ").encode(encoding), encoding=encoding)
+        assert moved(books)[0][1] == "LOYER D'ÉTÉ"
+    assert moved(opened(b"\xef\xbb\xbf" + ROWS.encode(), encoding="cp1252")) == ROWS_MOVED
 
 
 @pytest.mark.parametrize(
@@ -841,6 +844,11 @@ def test_a_card_is_read_in_one_direction_only(tmp_path_factory, units, is_negati
         aa.open_bank_file(file, **options)
 
 
+FORMS_OF_DECISIONS = {
+    "decimal_mark": [".", ","],
+    "date_order": ["day month year", "month day year", "year month day"],
+    "direction": ["minus is out", "minus is in"],
+}
 amounts = st.integers(-(10**9), 10**9).filter(bool)
 FORMS = st.fixed_dictionaries(
     {
@@ -901,3 +909,28 @@ def test_rows_in_any_form_are_read_exactly_and_a_damaged_file_never(tmp_path_fac
     file.write_bytes(form["end"].join([*lines[:place], lines[place], *lines[place:]]).encode(form["encoding"]))
     with pytest.raises(ImportRefusedError):
         aa.open_bank_file(file, **options)
+
+
+@settings(max_examples=60)
+@given(
+    rows=entries, opening=st.integers(-(10**7), 10**7), form=FORMS, wrong=st.sampled_from(sorted(FORMS_OF_DECISIONS))
+)
+def test_a_wrong_decision_is_refused_or_said(tmp_path_factory, rows, opening, form, wrong):
+    """Another mark or direction is refused where balances are; other days are refused, or noted."""
+    rows = sorted(rows, key=lambda row: row[0])
+    file = tmp_path_factory.mktemp("bank") / "bank.csv"
+    file.write_bytes(written(rows, opening, form))
+    right = {"date_order": form["order"], "decimal_mark": form["mark"], "direction": form["direction"]}
+    days = {day for day, _ in rows}
+    for other in FORMS_OF_DECISIONS[wrong]:
+        try:
+            books = aa.open_bank_file(file, **{**PLAIN, **right, wrong: other})
+        except ImportRefusedError:
+            assert other != right[wrong]
+            continue
+        own = books.lines[books.lines["journal_entry_description"].str.startswith("PAYEE")]
+        found = {day.date() for day in own["local_date"]}
+        if other != right[wrong] and found == days:
+            assert wrong == "date_order"
+        elif other != right[wrong]:
+            assert any(f"by date_order {other!r}, and would be" in note for note in books.notes)
