@@ -13,15 +13,8 @@ from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.journals.entries import NewLine, NewTransaction
-from accounting_analytics.journals.export_cells import (
-    DayCells,
-    ReadDay,
-    StatedForms,
-    check_days,
-    has_amount,
-    read_export,
-    side_of,
-)
+from accounting_analytics.journals.export_cells import StatedForms, has_amount, read_export, side_of
+from accounting_analytics.journals.export_days import DayCells, ReadDay, check_days
 
 if TYPE_CHECKING:
     import datetime as dt

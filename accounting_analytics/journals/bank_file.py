@@ -32,17 +32,8 @@ from accounting_analytics.journals.bank_columns import (
     ways,
 )
 from accounting_analytics.journals.entries import NewLine, NewTransaction, to_units
-from accounting_analytics.journals.export_cells import (
-    DATE_ORDERS,
-    DayCells,
-    ReadDay,
-    at_lines,
-    check_days,
-    has_amount,
-    read_export,
-    read_moment,
-    side_of,
-)
+from accounting_analytics.journals.export_cells import at_lines, has_amount, read_export, side_of
+from accounting_analytics.journals.export_days import DATE_ORDERS, DayCells, ReadDay, check_days, read_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

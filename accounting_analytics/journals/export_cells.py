@@ -1,45 +1,33 @@
-"""Rows of files that banks and accounting programs export; amounts and days are read as a person says.
+"""Rows of files that banks and accounting programs export, and their amounts, read with the mark that a person says.
 
 Cells are text, never floats. A cell that cannot be read as stated is refused with the reading that another decimal mark
-or another order of day and month gives.
+gives.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import datetime as dt
 import io
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from accounting_analytics.core.errors import AmountError
 from accounting_analytics.core.messages import quote, shorten
 from accounting_analytics.core.money import format_amount, from_minor_units, parse_amount, to_minor_units
-from accounting_analytics.core.periods import day_label, days_label
 from accounting_analytics.journals.entries import MAX_DIGITS
+from accounting_analytics.journals.export_days import DATE_ORDERS, day_readings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from accounting_analytics.core.periods import Period
     from accounting_analytics.journals.file_books import FileErrors
 
-DATE_ORDERS = ("day month year", "month day year", "year month day")
 DECIMAL_MARKS = (".", ",")
 
 _SEPARATORS = (",", ";", "\t", "|")
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_DAY = re.compile(r"(\w+)([./ -]) ?(\w+),?\2 ?(\w+)")
-_COMPACT = {"year month day": r"(\d{4})(\d\d)(\d\d)", "day month year": r"(\d\d)(\d\d)(\d{4})"}
-_COMPACT["month day year"] = _COMPACT["day month year"]
-_WEEKDAY = re.compile(r"(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?[.,]? ", re.IGNORECASE)
-_TIME = re.compile(r"(?:T|,? )(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)? ?([AaPp][Mm])? ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$")
-_FIRST_OF_1900 = 69
-_NOON = 12
 _SIGNS = {
     "€": ("EUR",),
     "£": ("GBP",),
@@ -86,8 +74,7 @@ _EXCEL_TEXT = re.compile(r"=\"(.*)\"|'(?=[-+=\d])(.*)")
 """Cells that Excel is to take as text, such as ="00123"."""
 _NO_AMOUNT = {"-", "--", "\N{EN DASH}", "\N{EM DASH}", "\N{MINUS SIGN}"}
 """Cells that say that there is no amount."""
-_MAX_SHOWN, _SHOWN = 12, 3
-_MAX_MOMENTS = 10_000
+_MAX_SHOWN = 12
 _AMBIGUOUS_DIGITS = 3
 """So many digits after a mark may be a group of thousands."""
 
@@ -320,94 +307,6 @@ def _other(mark: str) -> str:
     return "," if mark == "." else "."
 
 
-class DayCells:
-    """Reads days, with or without a time, in a stated order of day, month and year."""
-
-    def __init__(self, order: str) -> None:
-        self._order = order
-
-    def moment(self, cell: str) -> dt.date | dt.datetime:
-        """Return the day of a cell, or the moment where it has a time; one in another order is refused."""
-        found = read_moment(cell, self._order)
-        if found is None:
-            others = {order: read_moment(cell, order) for order in DATE_ORDERS if order != self._order}
-            readings = [f"; by {quote(order)} it is {_shown(one)}" for order, one in others.items() if one]
-            raise ValueError(f"{quote(cell)} is not a day by {quote(self._order)}{''.join(readings)}")
-        return found
-
-
-@lru_cache(maxsize=_MAX_MOMENTS)
-def read_moment(cell: str, order: str) -> dt.date | dt.datetime | None:
-    """Read a day or a moment in an order; None where it is neither."""
-    time = _TIME.search(cell)
-    day = _read_day(cell[: time.start()] if time else cell, order)
-    if day is None or time is None:
-        return day
-    hour, minute, second = (int(one or 0) for one in time.group(1, 2, 3))
-    half = (time[4] or "").upper()
-    if half:
-        hour = hour % _NOON + (_NOON if half == "PM" else 0)
-    try:
-        return dt.datetime(day.year, day.month, day.day, hour, minute, second, tzinfo=_offset(time[5]))
-    except ValueError:
-        return None
-
-
-def _offset(text: str | None) -> dt.tzinfo | None:
-    """Read the offset of a time from UTC; None where it has none."""
-    if not text:
-        return None
-    if text.isalpha():
-        return dt.UTC
-    return dt.datetime.strptime(text.replace(":", "").ljust(5, "0"), "%z").tzinfo
-
-
-def _read_day(text: str, order: str) -> dt.date | None:
-    """Read a day: three parts in the order, or eight digits; a month may be a name in English."""
-    text = _WEEKDAY.sub("", text, count=1)
-    compact = re.fullmatch(_COMPACT[order], text)
-    match = compact or _DAY.fullmatch(text)
-    if match is None:
-        return None
-    parts = match.groups() if compact else match.group(1, 3, 4)
-    named = dict(zip(order.split(), parts, strict=True))
-    month = named["month"].lower()
-    if not month.isdigit():
-        places = [n for n, one in enumerate(_MONTHS, start=1) if month.startswith(one)]
-        named["month"] = str(places[0]) if places else ""
-    if not all(one.isdigit() and one.isascii() for one in named.values()):
-        return None
-    year, day = named["year"], named["day"]
-    if len(year) not in {2, 4} or len(day) > 2 or len(named["month"]) > 2:  # noqa: PLR2004 (digits of a day)
-        return None
-    try:
-        return dt.date(_full_year(year), int(named["month"]), int(day))
-    except ValueError:
-        return None
-
-
-def _full_year(year: str) -> int:
-    """Year of two or four digits; two are of 1969 to 2068, as POSIX reads them."""
-    if len(year) > 2:  # noqa: PLR2004 (digits of a year)
-        return int(year)
-    return int(year) + (2000 if int(year) < _FIRST_OF_1900 else 1900)
-
-
-def _shown(moment: dt.date) -> str:
-    return day_label(moment.date() if isinstance(moment, dt.datetime) else moment)
-
-
-def day_readings(cells: Sequence[str]) -> str:
-    """Write what cells are in each order."""
-    found = {order: [read_moment(one, order) for one in cells] for order in DATE_ORDERS}
-    texts = [
-        f"{quote(order)} reads {', '.join(map(_shown, filter(None, days)))}"
-        for order, days in found.items()
-        if all(days)
-    ]
-    return "; ".join(texts) or f"none of {', '.join(map(quote, DATE_ORDERS))} reads them"
-
-
 class StatedForms(NamedTuple):
     """How cells are written, as a person says; None is not stated."""
 
@@ -436,69 +335,3 @@ class StatedForms(NamedTuple):
 def at_lines(cells: Iterable[tuple[str, str]]) -> str:
     """Write cells with their lines."""
     return ", ".join(f"{quote(cell)} ({place})" for place, cell in cells)
-
-
-class ReadDay(NamedTuple):
-    """A day, the cell that it was read from, and its line."""
-
-    place: str
-    cell: str
-    day: dt.date
-
-
-def check_days(days: Sequence[ReadDay], order: str, period: Period | None, errors: FileErrors) -> list[str]:
-    """Refuse days outside of a period; without one, those that are in order only by another order of day and month.
-
-    Return a note of another order by which all cells are days too.
-    """
-    if period is not None:
-        for one in days:
-            if not period.start_date <= one.day <= period.end_date:
-                errors.add(one.place, f"{day_label(one.day)} is not in the period, {days_label(period)}")
-        errors.raise_if_any()
-        return []
-    notes: list[str] = []
-    read = [one.day for one in days]
-    for other in DATE_ORDERS:
-        others = _days_by(other, days) if other != order else None
-        if others is None:
-            continue
-        if _is_in_order(others) and not _is_in_order(read):
-            shown = [one.cell for one in days[:_SHOWN]]
-            errors.fail(
-                f"by date_order {quote(order)} the days go up and down, and by {quote(other)} they are in order "
-                f"({', '.join(map(quote, shown))}: {day_readings(shown)}); state the other order, or period= if this "
-                "one is right"
-            )
-        if {*others} != {*read} and not notes:
-            notes.append(
-                f"the days are {_range(read)} by date_order {quote(order)}, and would be {_range(others)} by "
-                f"{quote(other)}: period= compares them with the days of the statement"
-            )
-    return notes
-
-
-def _days_by(order: str, days: Sequence[ReadDay]) -> list[dt.date] | None:
-    """Read all cells by an order; None where one is not a day by it."""
-    read = []
-    for one in days:
-        moment = read_moment(one.cell, order)
-        if moment is None:
-            return None
-        read.append(_day_of(moment))
-    return read
-
-
-def _range(days: Sequence[dt.date]) -> str:
-    """Write the first and the last day."""
-    first, last = min(days), max(days)
-    return day_label(first) if first == last else f"{day_label(first)} to {day_label(last)}"
-
-
-def _is_in_order(days: Sequence[dt.date]) -> bool:
-    """Whether days only go up, or only down."""
-    return [*days] in (sorted(days), sorted(days, reverse=True))
-
-
-def _day_of(moment: dt.date) -> dt.date:
-    return moment.date() if isinstance(moment, dt.datetime) else moment

@@ -18,7 +18,8 @@ from accounting_analytics.core.periods import Period, choose_zone
 from accounting_analytics.journals.accounts import REQUIRED_ACCOUNTS, TYPE_OF_ROOT
 from accounting_analytics.journals.bank_columns import DIRECTIONS, BankFile
 from accounting_analytics.journals.bank_file import read_bank_file
-from accounting_analytics.journals.export_cells import DATE_ORDERS, DECIMAL_MARKS
+from accounting_analytics.journals.export_cells import DECIMAL_MARKS
+from accounting_analytics.journals.export_days import DATE_ORDERS
 from accounting_analytics.journals.file_books import FileBooks, ReadOptions
 from accounting_analytics.loading.line_files import check_midnights
 from accounting_analytics.loading.open_file import OUTCOME, books_of_file
