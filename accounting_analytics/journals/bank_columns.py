@@ -46,8 +46,12 @@ _DAY_OF_BOOKING = re.compile(
 )
 """Headings of columns whose days are empty in rows that are not booked."""
 _CURRENCY = re.compile(r"(currency|ccy|devise|moneda|divisa|valuta|w(\u00e4|ae)hrung|waluta|munt)\b.*", re.IGNORECASE)
-_CURRENCY_ALONE = re.compile(rf"({_CURRENCY.pattern.removesuffix('.*')})( code)?", re.IGNORECASE)
-_ACCOUNT = re.compile(r"(account|iban|card|konto|compte|cuenta)( ?(number|no\.?|name|id|#))?", re.IGNORECASE)
+_CURRENCY_ALONE = re.compile(
+    rf"({_CURRENCY.pattern.removesuffix('.*')})( code)?|asset|commodity|coin|token", re.IGNORECASE
+)
+_ACCOUNT = re.compile(
+    r"product|(account|iban|card|konto|compte|cuenta|rekening)( ?(number|no\.?|name|id|#))?", re.IGNORECASE
+)
 """Headings of columns that have one text in the file of one account."""
 _ID = re.compile(r"((bank|payment|transaction|transferwise|txn|entry)[ _]?)?id|fitid", re.IGNORECASE)
 _FEE = re.compile(r".*\b(fees?|commissions?|geb(\u00fc|ue)hr(en)?|frais|comisi[o\u00f3]n)\b.*", re.IGNORECASE)

@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.core.chart_of_accounts import LedgerType, RequiredLedger
@@ -98,6 +99,7 @@ def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
     read = [one for _, one in pairs]
     if not any(one.is_entry for one in read):
         errors.fail("; ".join(["it has no booked row", *reader.notes()]))
+    reader.refuse_second_account(pairs)
     check_sides([(row, one.units) for row, one in pairs], given, errors)
     fees = [*check_fees(booked, given, reader.amounts, errors)]
     read_days = [ReadDay(row.place, row.cell, row.day) for row in read]
@@ -170,7 +172,7 @@ class _BankRowReader:
         self._days, self._is_utc = DayCells(given.date_order or ""), bool(_IN_UTC.search(given.date or ""))
         self.amounts = given.forms(books.options.scale).amounts()
         self._sums: Counter[str] = Counter()
-        self._texts: list[str] = []
+        self._texts: dict[int, str] = {}
         self._totals: list[str] = []
         self._zeros: list[str] = []
         self._ids: dict[str, str] = {}
@@ -182,9 +184,24 @@ class _BankRowReader:
         named = (
             (self._totals, "rows of totals agree with the rows above them"),
             (self._zeros, "rows of 0.00 were left out"),
-            (self._texts, "rows without a day and an amount were left out"),
+            ([*self._texts.values()], "rows without a day and an amount were left out"),
         )
         return [f"{what}: {_first(places)}" for places, what in named if places]
+
+    def refuse_second_account(self, rows: Sequence[tuple[ExportRow, BankRow]]) -> None:
+        """Refuse rows whose days begin again below a row of text, such as the name of another account."""
+        direction = 0
+        for (row, above), (next_row, below) in pairwise(rows):
+            step = (below.day > above.day) - (below.day < above.day)
+            direction = direction or step
+            if step == -direction and step:
+                titles = [text for line, text in self._texts.items() if row.line < line < next_row.line]
+                if titles:
+                    self._books.errors.fail(
+                        f"its day is before or after the order of the rows above, and {titles[0]} is between: rows of "
+                        "another account need a file of their own; of the same one, remove that line",
+                        next_row.place,
+                    )
 
     def read(self, row: ExportRow) -> BankRow | None:
         """Return the entry or balance of a row; None of a row of totals, of text, or that cannot be read."""
@@ -231,7 +248,7 @@ class _BankRowReader:
         """Leave the row of a balance that is in no column out; any other is refused."""
         for column in self._given.text:
             if _BALANCE.fullmatch(row.cells[column]):
-                self._texts.append(f"{row.place} {row.texts()}")
+                self._texts[row.line] = f"{row.place} {row.texts()}"
                 return
         column = self._given.text[0]
         out = ways(column, row.cells[column], self._given.not_booked or {}, may_book=False)
@@ -301,7 +318,7 @@ class _BankRowReader:
         if stated is not None and (stated.is_opening or stated.is_closing):
             self.balances.append(stated)
         elif not filled:
-            self._texts.append(f"{row.place} {row.texts()}")
+            self._texts[row.line] = f"{row.place} {row.texts()}"
 
     def _check_totals(self, row: ExportRow, filled: Mapping[str, str]) -> None:
         """Refuse amounts without a day that are not the totals of the rows above, by their texts and their sums."""

@@ -474,6 +474,24 @@ def test_two_currencies_or_accounts_are_refused(refusal, opened, column, texts, 
     assert "Not read by only=: 1 row." in books.notes
 
 
+def test_a_second_account_below_its_name_is_refused(refusal, opened):
+    """Where days begin again below a row of text; a text between rows in order is left out."""
+    text = ROWS + "\nSavings 8813,,,\n2025-03-03,INTEREST,1.00,\n"
+    assert refusal(text, balance=None) == (
+        "line 7: its day is before or after the order of the rows above, and line 6 'Savings 8813' is between: rows of "
+        "another account need a file of their own; of the same one, remove that line"
+    )
+    assert moved(opened(ROWS.replace("2025-03-05", ",to card 8813,,\n2025-03-05"))) == ROWS_MOVED
+
+
+def test_several_commodities_are_refused(refusal):
+    """Amounts of a column are of one."""
+    text = "Date,Payee,Asset,Amount\n2025-03-03,BUY,BTC,0.50\n2025-03-03,BUY,USD,-900.00\n"
+    assert refusal(text, balance=None).startswith(
+        "the column 'Asset' has several texts, 'BTC' (line 2), 'USD' (line 3)"
+    )
+
+
 def test_a_file_of_another_currency_is_refused(refusal):
     """What the file says is compared with what is stated."""
     text = ROWS.replace("Balance\n", "Balance,Currency\n").replace("0\n", "0,EUR\n")
