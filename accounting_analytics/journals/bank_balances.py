@@ -44,6 +44,8 @@ class BankRow(NamedTuple):
         Whether it is booked.
     entry_id : str
         Its id in the file, where that has ids.
+    is_sum : bool
+        Whether its units are the sum of amounts in several columns.
     """
 
     place: str
@@ -56,6 +58,7 @@ class BankRow(NamedTuple):
     balance: int | None
     is_entry: bool
     entry_id: str = ""
+    is_sum: bool = False
 
 
 class StatedBalance(NamedTuple):
@@ -127,6 +130,8 @@ def check_balances(
     ordered, found = fitting[0]
     if any(_opening(one) != _opening(found) for _, one in fitting):
         _refuse_several(fitting, side, errors, scale)
+    if found and found[0].name == _RUNNING:
+        _refuse_unproved_sum(ordered, errors)
     if side < 0 and all(one.place for one in beside):
         _refuse_credit(found, errors, scale)
     return CheckedRows(ordered, _opening(found), _note(found))
@@ -162,6 +167,15 @@ def _refuse_several(fitting: Sequence[_Tried], side: int, errors: FileErrors, sc
         f"the balances fit an opening balance of {' or of '.join(openings)}, as nothing says {' and '.join(reasons)}: "
         "state opening= or closing=, as the statement prints it"
     )
+
+
+def _refuse_unproved_sum(ordered: Sequence[BankRow], errors: FileErrors) -> None:
+    """Refuse a sum of several amounts up to the first balance, which follows from it only with an opening balance."""
+    for row in ordered:
+        if row.is_sum:
+            errors.fail("it has several amounts and no balance before it proves their sum: state opening=", row.place)
+        if row.balance is not None:
+            return
 
 
 def _refuse_credit(found: Sequence[_Balance], errors: FileErrors, scale: int) -> None:

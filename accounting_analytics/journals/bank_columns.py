@@ -181,7 +181,7 @@ def refuse_unquoted(row: ExportRow, given: BankFile) -> None:
 
 def check_fees(rows: Sequence[ExportRow], given: BankFile, amounts: AmountCells, errors: FileErrors) -> Iterator[str]:
     """Refuse amounts before fees where a column has those after; say which other columns of fees were not read."""
-    others = given.others(rows[0])
+    others = [one for one in given.others(rows[0]) if "balance" not in one.casefold()]
     for column in filter(_FEE.fullmatch, others):
         with_fee = [row for row in rows if re.search("[1-9]", row.cells[column])]
         fees = [_units(row.cells[column], amounts) for row in with_fee]

@@ -235,7 +235,8 @@ class _BankRowReader:
         if not moved:
             self._zeros.append(row.place)
         entry_id = row.cells[given.entry_id] if given.entry_id else ""
-        return BankRow(row.place, date, moment, day, text, payee, moved, units, bool(moved), entry_id)
+        is_sum = len(filled) > 1 and sum(bool(self.amounts.units(cell)) for cell in filled.values()) > 1
+        return BankRow(row.place, date, moment, day, text, payee, moved, units, bool(moved), entry_id, is_sum)
 
     def _moment(self, date: str) -> dt.date | dt.datetime:
         """Day or time of a cell; of UTC where the heading says so."""

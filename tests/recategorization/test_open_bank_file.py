@@ -698,7 +698,11 @@ def test_amounts_before_fees_are_refused(refusal, opened):
     books = opened(FEES, amount="Net")
     assert moved(books) == [("03-03", "SALE", 96.8), ("03-05", "PAYOUT", -150.0)]
     assert "'Fee' has amounts in 1 row, such as line 2, which were not read beside those of Net." in books.notes
-    assert moved(opened(FEES, amount=["Gross", "Fee"], direction=["minus is out"] * 2)) == moved(books)
+    both = {"amount": ["Gross", "Fee"], "direction": ["minus is out"] * 2}
+    assert moved(opened(FEES, **both, opening=100)) == moved(books)
+    assert refusal(FEES, **both) == (
+        "line 2: it has several amounts and no balance before it proves their sum: state opening="
+    )
 
 
 @pytest.mark.parametrize(
