@@ -55,11 +55,19 @@ _ACCOUNT = re.compile(
 """Headings of columns that have one text in the file of one account."""
 _ID = re.compile(r"((bank|payment|transaction|transferwise|txn|entry)[ _]?)?id|fitid", re.IGNORECASE)
 _FEE = re.compile(r".*\b(fees?|commissions?|geb(\u00fc|ue)hr(en)?|frais|comisi[o\u00f3]n)\b.*", re.IGNORECASE)
-_OUT = {"d", "dr", "db", "dbit", "debit", "s", "soll", "af", "out", "outgoing", "withdrawal", "money out"}
-_IN = {"c", "cr", "crdt", "credit", "h", "haben", "bij", "in", "incoming", "deposit", "money in"}
+_OUT = {
+    *("d", "dr", "db", "dbit", "debit", "s", "soll", "af", "-", "out", "outgoing", "withdrawal", "withdrawals", "sent"),
+    *("money out", "paid out", "ausgang", "belastung", "cargo", "dare"),
+}
+_IN = {
+    *("c", "cr", "crdt", "credit", "h", "haben", "bij", "+", "in", "incoming", "deposit", "deposits", "received"),
+    *("money in", "paid in", "eingang", "gutschrift", "abono", "avere"),
+}
 _NEITHER = {"check", "dslip", "memo", "balance"}
 """Sides as banks write them, where a debit is money that leaves the account."""
-_OF_SIDES = re.compile(r"debit|credit|soll|haben|side|sign|direction|\b[ds] ?/ ?[ch]\b|\bd[cr]\b", re.IGNORECASE)
+_OF_SIDES = re.compile(
+    r"debit|credit|soll|haben|side|sign|direction|\b[ds] ?/ ?[ch]\b|\bd[cr]\b|\bdr\W?cr\b|\bcr\W?dr\b", re.IGNORECASE
+)
 _GROUP, _REST = re.compile(r"[-+($ ]*\d{1,3}"), re.compile(r"\d{3}[.,]\d+[)-]?")
 
 
@@ -257,6 +265,17 @@ def check_sides(rows: Sequence[tuple[ExportRow, int]], given: BankFile, errors: 
                     f"such as direction={{{column!r}: {{{cell!r}: {other!r}, ...}}}}",
                     row.place,
                 )
+
+
+def notes_of_sides(given: BankFile) -> Iterator[str]:
+    """Say which columns of amounts are read as another side than their headings say."""
+    if isinstance(given.direction, Mapping):
+        return
+    for column, word in zip(given.amount, given.direction or (), strict=True):
+        name = re.sub(r" ?(amounts?|amt)\b\.?", "", column.casefold()).strip()
+        said = "out" if name in _OUT else "in" if name in _IN else word
+        if word in {"out", "in"} and word != said:
+            yield f"{quote(column)} was read as money {word}, by direction=, and is money {said} as banks write it"
 
 
 def not_booked_readings(rows: Sequence[ExportRow], given: BankFile) -> str:

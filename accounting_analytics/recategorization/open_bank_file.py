@@ -274,6 +274,8 @@ def _direction(direction: object, columns: Sequence[str]) -> Any:  # noqa: ANN40
         if len(meanings) == 1 and isinstance(meanings[0], Mapping) and {*meanings[0].values()} <= {*DIRECTIONS}:
             return direction
         raise InputError(f"direction is {quote(direction)}, and not {forms}")
+    if len({*columns}) < len(columns):
+        raise InputError(f"amount names a column twice ({', '.join(map(quote, columns))})")
     words = to_texts(direction) if isinstance(direction, str | list | tuple) else ()
     if not words or not {*words} <= {*DIRECTIONS}:
         raise InputError(f"direction is {quote(direction)}, and not {forms}")

@@ -287,6 +287,18 @@ def test_a_row_outside_of_the_period_is_refused(refusal, opened):
 TWO_COLUMNS = (
     "Date,Payee,Paid out,Paid in,Balance\n2025-03-03,RENT,900.00,,100.00\n2025-03-04,SALES,0.00,50.00,150.00\n"
 )
+
+
+def test_columns_that_are_read_as_the_other_side_are_noted(opened):
+    """Without balances nothing else contradicts a direction of two columns."""
+    options = {"amount": ["Paid out", "Paid in"], "direction": ["in", "out"], "balance": None}
+    books = opened(TWO_COLUMNS, **options)
+    assert "'Paid out' was read as money in, by direction=, and is money out as banks write it." in books.notes
+    assert not any(
+        "as banks write it" in one for one in opened(TWO_COLUMNS, **options | {"direction": ["out", "in"]}).notes
+    )
+
+
 SIDES = "Date,Payee,Amount,D/C\n2025-03-03,RENT,900.00,D\n2025-03-04,SALES,50.00,C\n"
 
 
@@ -561,6 +573,7 @@ def test_another_encoding_is_named(opened):
         ({"decimal_mark": ";"}, "decimal_mark is ';', and not one of '.', ','"),
         ({"direction": "negative"}, "direction is 'negative', and not one of 'minus is out'"),
         ({"direction": ["out", "in"]}, "direction has 2 for 1 columns of amounts"),
+        ({"amount": ["Amount", "Amount"], "direction": ["out", "in"]}, "amount names a column twice"),
         ({"direction": {"D/C": "D"}}, "direction is {'D/C': 'D'}"),
         ({"opening": 1.5}, "opening: an amount is exact number text"),
         ({"not_booked": "Pending"}, "not_booked is of type str"),
@@ -643,7 +656,15 @@ def test_a_further_decision_is_added_to_those_that_are_stated(refusal, opened):
 
 @pytest.mark.parametrize(
     ("column", "out", "money_in"),
-    [("S/H", "S", "H"), ("Transaction", "DEBIT", "CREDIT"), ("Af Bij", "Af", "Bij"), ("Type", "Debit", "Credit")],
+    [
+        *(("S/H", "S", "H"), ("Transaction", "DEBIT", "CREDIT"), ("Af Bij", "Af", "Bij"), ("Type", "Debit", "Credit")),
+        *(
+            ("DrCr", "Dr", "Cr"),
+            ("Sign", "-", "+"),
+            ("Type", "Money out", "Money in"),
+            ("Umsatztyp", "Ausgang", "Eingang"),
+        ),
+    ],
 )
 def test_a_column_of_sides_that_contradicts_the_direction_is_refused(refusal, opened, column, out, money_in):
     """Amounts without signs are not all money that comes in, and a sign is not turned."""
