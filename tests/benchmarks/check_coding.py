@@ -6,7 +6,8 @@ Books: those of ``noisy_books.py`` for each seed of `--books`, three companies, 
 transactions with a category are moved to another one of the same type, and one of a hundred is there twice, up to three
 days later. A mistake that the noisy books have of themselves counts as right. The first line of a book has the
 findings of another category, of the moved ones whose counterparty has five earlier transactions; the second those of
-the same payment twice, without receipts of those who pay more than eight times a month; the third the findings on the books as they are, without the mistakes of noisy ones.
+the same payment twice, without receipts of those who pay more than eight times a month; the third the findings on the
+books as they are, without the mistakes of noisy ones.
 """
 
 import argparse
