@@ -68,6 +68,7 @@ _NEITHER = {"check", "dslip", "memo", "balance"}
 _OF_SIDES = re.compile(
     r"debit|credit|soll|haben|side|sign|direction|\b[ds] ?/ ?[ch]\b|\bd[cr]\b|\bdr\W?cr\b|\bcr\W?dr\b", re.IGNORECASE
 )
+_BALANCE = re.compile(r"balance|saldo|solde|\bbal\b", re.IGNORECASE)
 _GROUP, _REST = re.compile(r"[-+($ ]*\d{1,3}"), re.compile(r"\d{3}[.,]\d+[)-]?")
 
 
@@ -175,8 +176,16 @@ def refuse_doubled(rows: Sequence[ExportRow], given: BankFile, errors: FileError
 
 
 def refuse_unquoted(row: ExportRow, given: BankFile) -> None:
-    """Refuse an amount whose next column has what may be its other digits, as of an unquoted 1,234.50."""
+    """Refuse an amount whose next column has what may be its other digits, as of an unquoted 1,234.50.
+
+    So is a row that ends before its balance: its cells may be those of other columns.
+    """
     columns = [*row.cells]
+    if given.balance in columns[row.width :]:
+        raise ValueError(
+            f"it has {row.width} cells, and ends before {quote(given.balance)}: a separator is missing, or the cell of "
+            f"the balance ({row.texts()})"
+        )
     for column in given.amount:
         for after in columns[columns.index(column) + 1 :][:1]:
             is_other = after not in {given.balance, *given.amount}
@@ -207,6 +216,13 @@ def check_fees(rows: Sequence[ExportRow], given: BankFile, amounts: AmountCells,
             f"{quote(column)} has amounts in {count_of(len(with_fee), 'row')}, such as {with_fee[0].place}, which were "
             f"not read beside those of {' and '.join(given.amount)}"
         )
+
+
+def notes_of_balances(rows: Sequence[ExportRow], given: BankFile) -> Iterator[str]:
+    """Say which columns may be balances that could be compared."""
+    for column in given.others(rows[0]) if given.balance is None else ():
+        if _BALANCE.search(column) and any(re.search(r"\d", row.cells[column]) for row in rows):
+            yield f"{quote(column)} was not compared with the rows: balance={column!r} does so"
 
 
 def _is_net(rows: Sequence[ExportRow], gross: str, fee: str, net: str, amounts: AmountCells) -> bool:

@@ -26,6 +26,7 @@ from accounting_analytics.journals.bank_columns import (
     check_fees,
     check_sides,
     not_booked_readings,
+    notes_of_balances,
     notes_of_sides,
     refuse_doubled,
     refuse_unquoted,
@@ -107,7 +108,8 @@ def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
     about_days = check_days(read_days, given.date_order or "", given.period, errors)
     stated = [*_given_balances(given, books), *_stated_balances(file, reader.amounts), *reader.balances]
     checked = check_balances(read, stated, normal_side(given.account), errors, books.options.scale)
-    books.notes += [*left_out, *reader.notes(), *notes_of_sides(given), *about_days, *fees, checked.note]
+    books.notes += [*left_out, *reader.notes(), *notes_of_sides(given), *about_days, *fees]
+    books.notes += [*notes_of_balances(booked, given), checked.note]
     days = [one.day for one in checked.rows if one.is_entry]
     first, last = min(days), max(days)
     if given.period is not None:

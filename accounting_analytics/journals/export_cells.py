@@ -80,10 +80,11 @@ _AMBIGUOUS_DIGITS = 3
 
 
 class ExportRow(NamedTuple):
-    """A row with its line in the file, and its cells by heading, without spaces around them."""
+    """A row with its line in the file, its cells by heading, without spaces around them, and how many it has."""
 
     line: int
     cells: Mapping[str, str]
+    width: int
 
     @property
     def place(self) -> str:
@@ -209,7 +210,7 @@ def _row(line: int, cells: Sequence[str], names: Sequence[str], errors: FileErro
             f"needs quotes ({quote(shorten(' | '.join(cells), limit=100))})",
         )
     padded = [*cells, *[""] * (len(names) - len(cells))]
-    return ExportRow(line, dict(zip(names, padded, strict=False)))
+    return ExportRow(line, dict(zip(names, padded, strict=False)), len(cells))
 
 
 class AmountCells:

@@ -392,6 +392,8 @@ def test_what_was_compared_is_said(opened, options, compared):
     """Balances that are stated are compared; without two there is nothing to compare."""
     books = opened(**options)
     assert any(note.startswith(compared) for note in books.notes)
+    is_unread = "'Balance' was not compared with the rows: balance='Balance' does so." in books.notes
+    assert is_unread is ("balance" in options)
     known = options != {"balance": None}
     assert books.opening.is_movement is not known
     if known:
@@ -802,6 +804,11 @@ def test_a_card_of_one_balance_is_owed_or_is_money_on_it(refusal, opened):
         ),
         (ROWS + "2025-03-05,Ending balance as of 03/05/2025,146.00,\n", {}, "is it a payment or a balance?"),
         (HEAD + "2025-03-03T00:00:00Z,A,1.00,\n", {}, "all instants are midnights of UTC"),
+        (
+            ROWS.replace("COFFEE,-4", "COFFEE 4"),
+            {},
+            "line 4: it has 3 cells, and ends before 'Balance': a separator is",
+        ),
         (
             "Date,Id,Payee,Amount\n" + "2025-03-03,T1,A,1.00\n" * 2,
             TWO,
