@@ -320,7 +320,7 @@ class _Transactions(NamedTuple):
             units = sum(to_minor_units(one, self.scale) for one in of_account["transaction_amount"])
             why = f"{count_of(len(of_account), 'transaction')} without a text"
             lines, day = tuple(map(str, of_account["line_entry_id"])), of_account["local_date"].min().date()
-            yield _LedgerLines("text", str(ledger_id), lines, day, units).listed(self.chart, why)
+            yield _LinesOfLedger("text", str(ledger_id), lines, day, units).listed(self.chart, why)
 
     def queue(self, findings: Sequence[ListedFinding]) -> pd.DataFrame:
         """Return the queue of the transactions that findings are of: those with one category that can be changed."""
@@ -330,7 +330,7 @@ class _Transactions(NamedTuple):
         return Queue.from_exact(with_groups(rows.drop(columns="transaction"), transfers=False), self.scale)
 
 
-class _LedgerLines(NamedTuple):
+class _LinesOfLedger(NamedTuple):
     """Lines of a ledger that are a finding together: their ids, the first day, and what they sum to."""
 
     kind: str
@@ -357,7 +357,7 @@ def _on_parents(lines: pd.DataFrame, ledgers: pd.DataFrame, scale: int) -> Itera
         if len(rows):
             units = sum(to_minor_units(one, scale) for one in rows["signed_amount"])
             why = f"{count_of(len(rows), 'line')}; below it are {join_ids(below['name'], limit=_MAX_NAMED)}"
-            found = _LedgerLines("parent", str(parent), tuple(rows["id"]), rows["local_date"].min().date(), units)
+            found = _LinesOfLedger("parent", str(parent), tuple(rows["id"]), rows["local_date"].min().date(), units)
             yield found.listed(chart, why)
 
 
