@@ -229,6 +229,7 @@ CASES = {
     "charts.inflow_outflow": lambda books, _: aa.charts.inflow_outflow(books.report, ledgers=books.ledgers),
     "charts.running_balance": lambda books, _: aa.charts.running_balance(books.report),
     "charts.waterfall": lambda books, _: aa.charts.waterfall(books.report),
+    "check_coding": lambda books, _: aa.check_coding(books.of()),
     "check_completeness": lambda books, _: [
         aa.check_completeness(books.of(reports=[books.report])),
         aa.check_completeness(unstated(books, without_first(books.lines), reports=[books.report])),

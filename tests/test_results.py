@@ -60,6 +60,7 @@ COMPLETE = (
     aa.RecurringPayments,
     aa.Ageing,
     aa.Outlook,
+    aa.CodingCheck,
 )
 # members that a class leaves out, and why
 PARTLY = {
@@ -140,6 +141,15 @@ def make_lines(categories):
     paid = zip(payees, categories, strict=True)
     lines = payments(*(("bank", str(AMOUNT), payee, (category, str(-AMOUNT))) for payee, category in paid))
     return lines.assign(ledger_name=NAME)
+
+
+def make_coding_check():
+    """Return a check of books in which each of many payments with long names is there twice."""
+    first = make_lines(IDS)
+    names = ["id", "journal_entry_id", "transaction_id"]
+    second = first.assign(**{name: first[name] + "-again" for name in names})
+    lines = pd.concat([first, second], ignore_index=True)
+    return aa.check_coding(aa.Books(lines, chart("bank"), PERIOD, time_zone=PERIOD.time_zone))
 
 
 def make_report():
@@ -279,6 +289,7 @@ def make_results():
         make_drift()["2025-01"],
         make_sync_result(),
         make_review(),
+        make_coding_check(),
         ExportVerification(Path("out"), 1, 3, (ExportDifference(NAME, "rows", "3", "2"),) * MANY),
         aa.PackVerification(
             path=Path("pack.html"),

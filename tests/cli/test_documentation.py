@@ -63,7 +63,7 @@ def test_every_command_with_dates_has_a_period():
 
 SECTIONS = {
     "Read and check": "demo discover report statements register bridge outlook reconcile doctor sync books",
-    "Recategorize": "queue rules propose plan preview apply undo verify categorize",
+    "Recategorize": "queue check-coding rules propose plan preview apply undo verify categorize",
     "Export and schedule": "export verify-export pack verify-pack run notebooks config",
     "Embedded service": "serve import service",
 }
