@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 
 _SHOWN_ROWS = 3
 _MAX_NAMED = 3
-_DAY = dt.timedelta(days=1)
 _INFLOW, _OUTFLOW, _OPENING = (
     REQUIRED_ACCOUNTS[role].name
     for role in (
@@ -115,9 +114,7 @@ def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
     if given.period is not None:
         first, last = given.period.start_date, given.period.end_date
     _add_entries(checked.rows, checked.opening, first, given, books)
-    if checked.opening is None:
-        return BankDays(first, last, None)
-    return BankDays(first, last, first - _DAY if checked.opening else first)
+    return BankDays(first, last, None if checked.opening is None else first)
 
 
 def _chosen_rows(file: ExportFile, given: BankFile, books: FileBooks) -> list[ExportRow]:
@@ -403,12 +400,12 @@ def _stated_balances(file: ExportFile, amounts: AmountCells) -> Iterator[StatedB
 def _add_entries(
     rows: Sequence[BankRow], opening: int | None, first: dt.date, given: BankFile, books: FileBooks
 ) -> None:
-    """Add the opening balance, on the day before the first, and an entry for each booked row."""
+    """Add the opening balance, at the start of the first day, and an entry for each booked row."""
     own = hashlib.sha256(given.account.encode()).hexdigest()[:8]
     if opening:
-        day, text = first - _DAY, "Opening balance"
+        moment, text = _start_of(first, books), "Opening balance"
         for account, units in ((given.account, opening), (_OPENING, -opening)):
-            books.add(rows[0].place, f"bank-{own}-opening-{day}", day, text, NewLine(account, units, text))
+            books.add(rows[0].place, f"bank-{own}-opening-{first}", moment, text, NewLine(account, units, text))
     counts: Counter[str] = Counter()
     for row in rows:
         if not row.is_entry:
@@ -421,6 +418,16 @@ def _add_entries(
         transaction = NewTransaction(row.payee or row.text)
         books.add(row.place, entry_id, row.moment, row.text, NewLine(given.account, row.units, row.text, transaction))
         books.add(row.place, entry_id, row.moment, row.text, NewLine(other, -row.units, row.text))
+
+
+def _start_of(day: dt.date, books: FileBooks) -> dt.date:
+    """Midnight of a day; the day, which is read as its noon, where clocks have no such time."""
+    midnight = dt.datetime.combine(day, dt.time())
+    try:
+        books.instants.parse(midnight)
+    except ValueError:
+        return day
+    return midnight
 
 
 def normal_side(account: str) -> int:

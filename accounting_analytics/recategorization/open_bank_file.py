@@ -131,8 +131,8 @@ def open_bank_file(
     Returns
     -------
     Books
-        With an opening balance, which is an entry of the day before, balances are known; without one, they are
-        movements. What is left uncategorized is in :func:`~accounting_analytics.uncategorized_queue`.
+        With an opening balance, which is an entry at the start of the first day, balances are known; without one, they
+        are movements. What is left uncategorized is in :func:`~accounting_analytics.uncategorized_queue`.
 
     Raises
     ------

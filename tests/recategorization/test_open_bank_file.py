@@ -85,10 +85,13 @@ def test_the_sample_is_books_with_what_it_states():
     books = aa.open_bank_file(IMPORTS / "bank_statement.csv", **BANK, rules=IMPORTS / "bank_rules.toml", company="Kent")
     assert len(books.lines) == 16
     assert (books.currency, books.company, books.extent.is_file) == ("USD", "Kent", True)
-    assert books.opening.sentence() == "Balances are sums since 4 Mar 2025, the first day of the books."
+    assert books.opening.sentence() == "Balances are sums since 5 Mar 2025, the first day of the books."
     sheet = aa.balance_sheet(books)
     assert value(sheet, "assets:bank:checking") == Decimal("5034.11")
     assert value(sheet, "Opening Balance Retained Earnings") == Decimal("4210.33")
+    months = aa.cash_flow_statement(books.of("2025-02/2025-03"), columns="month")
+    assert [str(months.value("net_cash_flow", one.key)) for one in months.columns] == ["None", "823.78"]
+    assert value(months, "opening_balances") == Decimal("4210.33")
     income = aa.income_statement(books, "2025-03")
     assert (value(income, "income:design"), value(income, "expenses:software")) == (
         Decimal("2150.00"),
