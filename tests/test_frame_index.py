@@ -129,7 +129,7 @@ def recompute(lines, ledgers, report):
 def decisions(queue):
     """Decide the first transactions, and a group, by hand."""
     ids = sorted(queue["transaction_id"])[:5]
-    group = min(aa.group_queue(queue).query("kind == 'merchant'")["group_id"])
+    group = min(aa.group_queue(queue).query("kind == 'counterparty'")["group_id"])
     return dict.fromkeys([*ids, group], "Office Supplies")
 
 

@@ -127,7 +127,7 @@ def make_recurring_payments():
 
 
 def make_outlook():
-    """Return an outlook of a payee with a long name, who is paid each week."""
+    """Return an outlook of a counterparty with a long name, who is paid each week."""
     planted = runpy.run_path(str(Path(__file__).parent / "benchmarks" / "planted_rhythms.py"))
     days = [PERIOD.end_date - number * dt.timedelta(days=7) for number in reversed(range(30))]
     payments = [planted["PAYMENT"](day, "checking", AMOUNT, NAME, NAME, "plain", "Rent", "Rent") for day in days]
@@ -139,7 +139,9 @@ def make_lines(categories):
     """Return line entries of payees with long names, one for each category."""
     payees = [f"\x1b[31m{NAME} {'abcdefgh'[at % 8] * 3} {'klmnopqr'[at // 8] * 3}" for at in range(MANY)]
     paid = zip(payees, categories, strict=True)
-    lines = payments(*(("bank", str(AMOUNT), payee, (category, str(-AMOUNT))) for payee, category in paid))
+    lines = payments(
+        *(("bank", str(AMOUNT), counterparty, (category, str(-AMOUNT))) for counterparty, category in paid)
+    )
     return lines.assign(ledger_name=NAME)
 
 

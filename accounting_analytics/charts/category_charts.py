@@ -1,4 +1,4 @@
-"""Charts of what was paid: by category and by payee."""
+"""Charts of what was paid: by category and by counterparty."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
 from accounting_analytics.core.periods import Period
 from accounting_analytics.reports.books.book_lines import LineSource
-from accounting_analytics.reports.books.payees import payees_of_entries
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries
 from accounting_analytics.reports.figures.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
 from accounting_analytics.reports.figures.selections import Span
@@ -322,7 +321,7 @@ def _statement_table(
     )
 
 
-_PAYEE, _WITHOUT_TEXT = "payee:", "Without text"
+_PAYEE, _WITHOUT_TEXT = "counterparty:", "Without text"
 
 
 def _payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
@@ -337,7 +336,7 @@ def _payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
     if lines is None:
         raise InputError(f"the lines of {column.column.label} were not loaded")
     lines = lines[~lines["ledger_id"].isin(list(figures.transfers))]
-    of_entry = payees_of_entries(source.lines(_span(column.column)), source.cash)
+    of_entry = source.counterparties
     payees = pd.Series([of_entry.get(one, "") for one in lines["journal_entry_id"].astype(object)], index=lines.index)
 
     def make(key: str, name: str, chosen: pd.Series[bool]) -> tuple[str, Figure]:

@@ -86,7 +86,9 @@ PlanPath = Annotated[Path, Parameter(help="Plan file of `plan`.")]
 RulesFile = Annotated[Path, Parameter(help="Rules file (TOML): which description means which category.")]
 Precision = Annotated[
     float | None,
-    Parameter(help="Add suggestions from the history of each payee that kept this precision, such as 0.98, or none."),
+    Parameter(
+        help="Add suggestions from the history of each counterparty that kept this precision, such as 0.98, or none."
+    ),
 ]
 
 
@@ -103,8 +105,8 @@ def queue(
 ) -> None:
     """List the uncategorized transactions in groups.
 
-    A group has one merchant, direction and account. Most money comes first, likely transfers between own accounts and
-    split transactions last. With --group or --all the transactions are listed.
+    A group has one counterparty, direction and account. Most money comes first, likely transfers between own accounts
+    and split transactions last. With --group or --all the transactions are listed.
 
     Parameters
     ----------
@@ -282,7 +284,7 @@ def append_rule(
 ) -> None:
     """Append a rule for a group or transaction, and print it.
 
-    The rule has its merchant, direction and account. The rest of the file stays as it is. The books do not change.
+    The rule has its counterparty, direction and account. The rest of the file stays as it is. The books do not change.
 
     Parameters
     ----------

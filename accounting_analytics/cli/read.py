@@ -360,10 +360,10 @@ def bridge(
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
-    """Explain why cash or net income changed, by payee.
+    """Explain why cash or net income changed, by counterparty.
 
     The change from another period, in steps that sum exactly to it. The line entries before both periods tell a new
-    payee from one that is paid every quarter. Exit code 3 if lines are missing.
+    counterparty from one that is paid every quarter. Exit code 3 if lines are missing.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def outlook(
         How many weeks, up to 26; 13 by default.
     known
         CSV file of payments and receipts that you know of: date, amount (negative goes out), category, note. One that
-        recurs, by the payee in its note or its category, replaces the payment that is due.
+        recurs, by the counterparty in its note or its category, replaces the payment that is due.
     limit
         Cash that you do not want to fall below: the first week at whose end it is expected to is named.
     """

@@ -430,12 +430,13 @@ class Queue(_UncategorizedTransactions):
     the uncategorized part of each transaction, and the whole of it where `uncategorized_is_certain` is false.
     `transaction_amount` is that of the line of the account. `opposing_ledger_ids` are all categories of the
     transaction: several if it is split. `local_date` is that of the line entries, where they have it or the zone of
-    their load is known. `group_id` is the group that one decision categorizes, of the `kind` ``merchant``, ``transfer``
-    or ``split``; `merchant` the normalized name; `counterpart_ledger_id` the other account of a likely transfer.
+    their load is known. `group_id` is the group that one decision categorizes, of the `kind` ``counterparty``,
+    ``transfer`` or ``split``; `counterparty` the normalized name; `counterpart_ledger_id` the other account of a likely
+    transfer.
     """
 
-    kind: Series[Text] = pandera.Field(isin=["merchant", "transfer", "split"])
-    merchant: Series[Text]
+    kind: Series[Text] = pandera.Field(isin=["counterparty", "transfer", "split"])
+    counterparty: Series[Text]
     counterpart_ledger_id: Series[Text] = pandera.Field(nullable=True)
 
     uncategorized_amount: Series[Any]
@@ -459,15 +460,15 @@ class Proposals(_UncategorizedTransactions):
 
 
 class QueueGroups(Table):
-    """Groups of the queue, one row per merchant, direction and account; transfers and splits are groups of their own.
+    """Groups of the queue: one row per counterparty, direction and account; transfers and splits have their own.
 
     `age_days` and `newest_age_days` are the days since the first and the last transaction. `amount` is the exact sum of
     what is uncategorized. `share` and `cumulative_share` are between 0 and 1.
     """
 
     group_id: Series[Text] = pandera.Field(unique=True)
-    kind: Series[Text] = pandera.Field(isin=["merchant", "transfer", "split"])
-    merchant: Series[Text]
+    kind: Series[Text] = pandera.Field(isin=["counterparty", "transfer", "split"])
+    counterparty: Series[Text]
     direction: Series[Text] = pandera.Field(isin=["inflow", "outflow"])
     ledger_id: Series[Text]
     ledger_name: Series[Text] = pandera.Field(nullable=True)
@@ -515,7 +516,7 @@ class PaymentRhythms(Table):
     """
 
     key: Series[Text] = pandera.Field(unique=True)
-    payee: Series[Text]
+    counterparty: Series[Text]
     category: Series[Text]
     direction: Series[Text] = pandera.Field(isin=["inflow", "outflow"])
     rhythm: Series[Text]
@@ -539,12 +540,12 @@ class PaymentRhythms(Table):
 class ExpectedPayments(Table):
     """Payments with a rhythm, and known items, by the day they are due; cash that comes in is positive.
 
-    `last_date` and `last_amount` are those of the payee's latest payment; null of a known item, whose `payee` is its
-    note and whose `rhythm` is ``known``.
+    `last_date` and `last_amount` are those of the counterparty's latest payment; null of a known item, whose
+    `counterparty` is its note and whose `rhythm` is ``known``.
     """
 
     date: Series[pd.Timestamp]
-    payee: Series[Text]
+    counterparty: Series[Text]
     category: Series[Text] = pandera.Field(nullable=True)
     amount: Series[Any]
     rhythm: Series[Text]
@@ -789,14 +790,14 @@ class EntryDrift(Table):
     `kind` is ``added``, ``removed``, ``recategorized`` (only ledgers of its lines changed) or ``amended``;
     `lines_added`, `lines_removed` and `lines_changed` count its lines. `before` and `after` are what it moved in cash,
     positive where money came in, and zero where the entry has no line on a cash ledger; `change` is their difference.
-    `description` is that of the entry, `payee` the merchant of its transaction or description, `ledgers` the names of
-    the ledgers whose lines changed.
+    `description` is that of the entry, `counterparty` that of its transaction or description, `ledgers` the
+    names of the ledgers whose lines changed.
     """
 
     journal_entry_id: Series[Text]
     local_date: Series[pd.Timestamp] = pandera.Field(nullable=True)
     description: Series[Text] = pandera.Field(nullable=True)
-    payee: Series[Text] = pandera.Field(nullable=True)
+    counterparty: Series[Text] = pandera.Field(nullable=True)
     ledgers: Series[Text]
     kind: Series[Text] = pandera.Field(isin=["added", "removed", "recategorized", "amended"])
     lines_added: Series[int]

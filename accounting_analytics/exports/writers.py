@@ -65,7 +65,7 @@ def _metadata(table: StarTable, manifest: Manifest) -> dict[str, str]:
 
 
 _FORMULA = f"[{re.escape(FORMULA_START + GUARD)}].*"
-_WORDS = ("description", "name", "path", "merchant")
+_WORDS = ("description", "name", "path", "counterparty")
 """Ends of names of columns that people read; ids, codes and months stay as they are, unless they are formulas."""
 
 

@@ -38,12 +38,12 @@ from accounting_analytics.reports.books.changed_lines import (
     find_changed_lines,
     sum_by_ledger,
 )
-from accounting_analytics.reports.books.payees import payees_of_entries
+from accounting_analytics.reports.books.payees import counterparties_of_entries, open_item_ledgers
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, checked_entries, find_row
 from accounting_analytics.reports.figures.figure_table import entries_behind, figure_table_html, table_of_figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from decimal import Decimal
 
     from accounting_analytics.local_books.storage import BooksFolder
@@ -92,6 +92,7 @@ class Drift(Result):
     _entry_lines: pa.Table
     _cash: frozenset[str]
     _credit: frozenset[str]
+    _open_items: Mapping[str, str]
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -117,7 +118,7 @@ class Drift(Result):
         ledgers = names.groupby(changed["journal_entry_id"]).agg(lambda of_entry: ", ".join(of_entry.unique()))
         lines = with_local_dates(self._entry_lines, self.time_zone).to_pandas()
         entries = lines.drop_duplicates("journal_entry_id").sort_values(["datetime", "journal_entry_id"])
-        ids, payees = list(entries["journal_entry_id"]), payees_of_entries(lines, self._cash)
+        ids, payees = list(entries["journal_entry_id"]), counterparties_of_entries(lines, self._cash, self._open_items)
         counts = pd.crosstab(lines_once["journal_entry_id"], lines_once[KIND])
         counts = counts.reindex(index=ids, columns=list(KINDS), fill_value=0)
         before, after = (self._cash_of_entries(lines[lines[CHANGE] == version]) for version in (BEFORE, AFTER))
@@ -126,7 +127,7 @@ class Drift(Result):
             "journal_entry_id": ids,
             "local_date": list(entries["local_date"]),
             "description": list(entries["journal_entry_description"]),
-            "payee": [payees.get(one) for one in ids],
+            "counterparty": [payees.get(one) for one in ids],
             "ledgers": [ledgers[one] for one in ids],
             "kind": [_entry_kind(counts.loc[one], is_old=one in before, is_new=one in after) for one in ids],
             "lines_added": list(counts[_ADDED]),
@@ -323,8 +324,10 @@ def compare_lines(
     lines = _negated(lines, credit)
     changes = sum_by_ledger(lines, dict(zip(ledgers["id"], ledgers["name"], strict=True)))
     cash = frozenset(ledgers.loc[ledgers["report_cash_flow"], "id"])
+    open_items = open_item_ledgers(ledgers)
     return Drift(
-        before_label, after_label, time_zone, scale, tuple(notes), tuple(changes), lines, entry_lines, cash, credit
+        *(before_label, after_label, time_zone, scale, tuple(notes), tuple(changes), lines, entry_lines, cash, credit),
+        open_items,
     )
 
 

@@ -15,7 +15,8 @@ from accounting_analytics.pack.pack_pictures import make_pictures
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_table import PackTable, statement_table
 from accounting_analytics.reports.books.book_lines import LineSource
-from accounting_analytics.reports.payees.ageing import AGED, ageing
+from accounting_analytics.reports.books.payees import OPEN_ITEMS
+from accounting_analytics.reports.payees.ageing import ageing
 from accounting_analytics.reports.payees.outlook import outlook
 from accounting_analytics.reports.payees.recurring import recurring_payments
 from accounting_analytics.reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement
@@ -202,7 +203,7 @@ def _ageing(
     books: ComparedBooks, periods: PackPeriods, aged_ledgers: Iterable[str] | None
 ) -> tuple[PackTable | None, tuple[str, ...]]:
     """Make the table of receivables and payables, if anything is open; or say why their ages are not known."""
-    if aged_ledgers is None and not books.books.ledgers["financial_account_type"].isin(AGED).any():
+    if aged_ledgers is None and not books.books.ledgers["financial_account_type"].isin(OPEN_ITEMS).any():
         how = "name them with aged_ledgers, or --aged-ledger of the command"
         return None, (f"No ledger has the type of receivables or payables, so their ages are not known: {how}.",)
     try:

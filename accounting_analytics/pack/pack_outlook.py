@@ -41,7 +41,7 @@ def _due(found: Outlook, first_day: dt.date) -> PackTable:
     for one in found.expected[:_DUE]:
         figure = found.figure_of_payment(one)
         figure = figure if one.payment.expected.date >= first_day else _estimate(figure)
-        rows.append(PackRow(one.payment.payee, [day_label(one.day), one.payment.category, figure]))
+        rows.append(PackRow(one.payment.counterparty, [day_label(one.day), one.payment.category, figure]))
     heads = [text_head("Due"), text_head("Category"), amount_head("Amount")]
     rest = len(found.expected) - len(rows)
     notes = [f"{rest:,} more are due in the {found.weeks} weeks."] if rest else []

@@ -341,7 +341,11 @@ def top_parties(cash: CashLines, periods: PackPeriods, name: str) -> PackTable:
     columns = periods.key_columns()[:3]
     moved = {column.key: _with_payees(cash, column, sign) for column in columns}
     this = moved[columns[0].key]
-    sums = {payee: sign * cash.units(one) for payee, one in _by_payee(this).items() if payee not in {"", _TRANSFERS}}
+    sums = {
+        counterparty: sign * cash.units(one)
+        for counterparty, one in _by_payee(this).items()
+        if counterparty not in {"", _TRANSFERS}
+    }
     shown = sorted((one for one in sums if sums[one] > 0), key=lambda one: (-sums[one], one))[:_PAYEES]
 
     parties = {key: _by_payee(lines, {*shown, _TRANSFERS}) for key, lines in moved.items()}
@@ -351,11 +355,11 @@ def top_parties(cash: CashLines, periods: PackPeriods, name: str) -> PackTable:
         for column in columns:
             lines = moved[column.key]
             if lines is not None:
-                lines = parties[column.key].get(party, lines.head(0)).drop(columns="payee")
+                lines = parties[column.key].get(party, lines.head(0)).drop(columns="counterparty")
             made.append(cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", lines))
         return _payee_row(key, label, made, category)
 
-    rows = [row(f"payee:{one}", one, one, _categories(cash, this, one)) for one in shown]
+    rows = [row(f"counterparty:{one}", one, one, _categories(cash, this, one)) for one in shown]
     rows.append(row(_OTHERS, "All others", ""))
     rows.append(row("transfers", _TRANSFERS, _TRANSFERS))
     rows = [one for one in rows if any(isinstance(cell, Figure) and cell.units for cell in one.cells)]
@@ -372,11 +376,15 @@ def top_parties(cash: CashLines, periods: PackPeriods, name: str) -> PackTable:
 
 
 def _by_payee(lines: pd.DataFrame | None, named: Collection[str] | None = None) -> dict[str, pd.DataFrame]:
-    """Lines of each payee; of those that are not named together, with those without a payee."""
+    """Lines of each counterparty; of those that are not named together, with those without a counterparty."""
     if lines is None:
         return {}
-    payees = lines["payee"] if named is None else lines["payee"].where(lines["payee"].isin(list(named)), "")
-    return {str(payee): one for payee, one in lines.groupby(payees)}
+    payees = (
+        lines["counterparty"]
+        if named is None
+        else lines["counterparty"].where(lines["counterparty"].isin(list(named)), "")
+    )
+    return {str(counterparty): one for counterparty, one in lines.groupby(payees)}
 
 
 def _with_payees(cash: CashLines, column: StatementColumn, sign: int) -> pd.DataFrame | None:
@@ -384,8 +392,10 @@ def _with_payees(cash: CashLines, column: StatementColumn, sign: int) -> pd.Data
     lines, transfers = cash.side(column, sign), cash.statement.figures.transfers
     if lines is None:
         return None
-    payees, of_lines = cash.source.payees, zip(lines["ledger_id"], entry_ids(lines), strict=True)
-    return lines.assign(payee=[_TRANSFERS if one in transfers else payees.get(entry, "") for one, entry in of_lines])
+    payees, of_lines = cash.source.counterparties, zip(lines["ledger_id"], entry_ids(lines), strict=True)
+    return lines.assign(
+        counterparty=[_TRANSFERS if one in transfers else payees.get(entry, "") for one, entry in of_lines]
+    )
 
 
 def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, kind: str = "ledger") -> PackRow:
@@ -396,9 +406,9 @@ def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, k
     return PackRow(label, [this, before, change, year_before, category], kind)
 
 
-def _categories(cash: CashLines, lines: pd.DataFrame | None, payee: str) -> str:
-    """Names of the ledgers of the lines of a payee."""
-    ids: Iterable[str] = [] if lines is None else lines.loc[lines["payee"] == payee, "ledger_id"].unique()
+def _categories(cash: CashLines, lines: pd.DataFrame | None, counterparty: str) -> str:
+    """Names of the ledgers of the lines of a counterparty."""
+    ids: Iterable[str] = [] if lines is None else lines.loc[lines["counterparty"] == counterparty, "ledger_id"].unique()
     names = [cash.name(one) for one in ids]
     more = f" and {len(names) - _CATEGORIES} more" if len(names) > _CATEGORIES else ""
     return ", ".join(names[:_CATEGORIES]) + more
@@ -473,7 +483,7 @@ def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
     known = [one for one in found.payments if one.occurrences[-1].date >= first_day]
     rows = [
         PackRow(
-            one.payee,
+            one.counterparty,
             [
                 one.category,
                 f"{one.rhythm}, {one.found.usual_day}",

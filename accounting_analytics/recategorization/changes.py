@@ -263,7 +263,7 @@ def joining_changes(changes: Iterable[Change]) -> list[Change]:
 
 
 def name_changes(changes: Sequence[Change]) -> str:
-    """Name the first few changes by payee, day and amount, with the transaction to find them by."""
+    """Name the first few changes by counterparty, day and amount, with the transaction to find them by."""
     texts = [
         f"{shorten(printable(one.description or 'no description', ' '), limit=_PAYEE_WIDTH)} on {one.datetime.date()}, "
         f"{format_amount(one.transaction_amount)} ({one.transaction_id})"

@@ -267,7 +267,7 @@ class _Transactions(NamedTuple):
 
     def coded(self, is_chosen: pd.Series[bool]) -> list[Coded]:
         """Return the chosen rows as the rules read them."""
-        names = ("local_date", "merchant", "direction", "ledger_id", "category_ledger_id", "transaction_amount")
+        names = ("local_date", "counterparty", "direction", "ledger_id", "category_ledger_id", "transaction_amount")
         rows = self.rows[is_chosen]
         return [
             Coded(
@@ -314,7 +314,7 @@ class _Transactions(NamedTuple):
 
     def without_text(self, days: Period) -> Iterator[ListedFinding]:
         """Find the transactions without a text, together for each account."""
-        rows = self.rows[~self.rows["transaction"].duplicated() & (self.rows["merchant"] == NO_DESCRIPTION)]
+        rows = self.rows[~self.rows["transaction"].duplicated() & (self.rows["counterparty"] == NO_DESCRIPTION)]
         rows = rows[rows["local_date"].dt.date.between(days.start_date, days.end_date)]
         for ledger_id, of_account in rows.groupby("ledger_id"):
             units = sum(to_minor_units(one, self.scale) for one in of_account["transaction_amount"])

@@ -1,4 +1,4 @@
-"""Choices of categories for the queue: by a rule, by a person in Python or in a file, or from the history of a payee.
+"""Choices of categories for the queue: by a rule, by a person in Python or in a file, or from a counterparty's history.
 
 A file of decisions is the queue as CSV or Excel, to be filled in. A row with a category decides the transaction of its
 ``transaction_id``, or else the group of its ``group_id``. The category is a ledger's id, unique name or path. Rows
@@ -41,7 +41,7 @@ _DECISIONS_HINT = "pass {group_id or transaction_id: category}, or the path of a
 _COLUMNS = (Column(CATEGORY), *(Column(name, may_be_empty=True, may_be_absent=True) for name in (GROUP, TRANSACTION)))
 _GROUP_COLUMNS = [
     "kind",
-    "merchant",
+    "counterparty",
     "direction",
     "ledger_name",
     "counterpart_ledger_name",
@@ -54,7 +54,7 @@ _GROUP_COLUMNS = [
 ]
 _TRANSACTION_COLUMNS = [
     "kind",
-    "merchant",
+    "counterparty",
     "direction",
     "ledger_name",
     "uncategorized_amount",
@@ -172,7 +172,7 @@ def decide(queue: pd.DataFrame, decisions: Decisions, books: Books) -> pd.DataFr
     --------
     ::
 
-        decided = decide(queue, {"blue-bottle-245706": "Expenses:Meals", "txn_42": "Travel"}, books)
+        decided = decide(queue, {"blue-bottle-82e039": "Expenses:Meals", "txn_42": "Travel"}, books)
         decided = decide(queue, "decisions.csv", books)
     """
     require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)

@@ -4,7 +4,7 @@ const MONTH = "2025-12".length;
 const MAX_EFFECTS = 30;
 const MAX_CHOICES = 50;
 const MAX_MISSING = 2;
-const HEADS = [["merchant", "Payee"], ["count", "Transactions"], ["amount", "Amount"], ["category", "Category"]];
+const HEADS = [["counterparty", "Counterparty"], ["count", "Transactions"], ["amount", "Amount"], ["category", "Category"]];
 const KEYS = [
   ["\u2191 \u2193 PgUp PgDn", "move"], ["Space", "tick; with Shift up to here"], ["Shift+\u2191 \u2193", "tick while moving"],
   ["Ctrl+A, Esc", "tick all that is found, untick all"], ["\u2190 \u2192", "fold, unfold"],
@@ -110,10 +110,10 @@ const actionsCell = (found, label) => {
 const groupTexts = (store, group, rows) => {
   const count = store.end(group) - store.start(group);
   const days = rows.map((row) => store.rows.day[row]).sort();
-  const kind = { merchant: "", transfer: "likely transfer \u00b7 ", split: "split \u00b7 " }[store.groups.kind[group]];
+  const kind = { counterparty: "", transfer: "likely transfer \u00b7 ", split: "split \u00b7 " }[store.groups.kind[group]];
   const other = store.rows.other[rows[0]];
   return {
-    label: store.groups.merchant[group],
+    label: store.groups.counterparty[group],
     below: `${kind}${store.rows.account[rows[0]]}${other ? ` \u2194 ${other}` : ""}`,
     count: rows.length < count ? `${rows.length} of ${count}` : plural(count, "transaction"),
     days: days[0] === days.at(-1) ? days[0] : `${days[0].slice(0, MONTH)} \u2013 ${days.at(-1).slice(0, MONTH)}`,
@@ -133,18 +133,18 @@ const rowElement = (shown, entry, index, prefix) => {
   const [group, rows, isGroup] = [shown.groupOf(entry), shown.rowsOf(entry), entry < 0];
   const texts = isGroup ? groupTexts(store, group, rows) : rowTexts(store, entry);
   const [tick, found] = [shown.tickOf(rows), store.summary(rows)];
-  const merchant = twoLines("merchant", line(texts.label), texts.below, texts.label);
+  const counterparty = twoLines("counterparty", line(texts.label), texts.below, texts.label);
   if (isGroup) {
     const isOpen = shown.unfolded.has(group);
     const label = { "aria-expanded": String(isOpen), "aria-label": `Transactions of ${texts.label}` };
-    merchant.prepend(element("button", "fold", { type: "button", tabIndex: -1, ...label }, isOpen ? "\u25be" : "\u25b8"));
+    counterparty.prepend(element("button", "fold", { type: "button", tabIndex: -1, ...label }, isOpen ? "\u25be" : "\u25b8"));
   }
   const ticked = element("span", "hidden", {}, ["not ticked", "partly ticked", "ticked"][tick]);
   const box = element("div", `cell tick tick${tick}`, { role: "gridcell" }, element("span", "box"), ticked);
   const made = element("div", isGroup ? "row group" : "row transaction", { role: "row", id: `${prefix}-${index}` });
   attributes(made, { "data-index": index, "aria-rowindex": index + 2, "aria-selected": String(tick === 2) });
   made.append(
-    box, merchant, twoLines("count", line(texts.count), texts.days),
+    box, counterparty, twoLines("count", line(texts.count), texts.days),
     twoLines("amount", line(store.amount(store.sum(rows))), ""), categoryCell(store, group, rows, found),
     actionsCell(found, texts.label));
   return made;

@@ -87,7 +87,7 @@ def open_bank_file(
     date, amount : str
         Headings of the columns. Two of `amount`, such as ``["Paid out", "Paid in"]``, are of two directions.
     text : str or sequence of str
-        Headings of texts. The first that a row has is its payee, which decisions and rules compare.
+        Headings of texts. The first that a row has is its counterparty, which decisions and rules compare.
     date_order : {"day month year", "month day year", "year month day"}
         Order of the parts of a day.
     decimal_mark : {".", ","}

@@ -2,15 +2,15 @@
 
 A group is what one decision can categorize, and of one kind:
 
-- ``merchant``: transactions of one merchant, direction and account.
+- ``counterparty``: transactions of one counterparty, direction and account.
 - ``transfer``: likely transfers between own accounts. Each has an equal and opposite transaction in the queue, on
   another account, within 7 days.
 - ``split``: transactions with several categories, of which one is an uncategorized ledger.
 
 The id of a group depends only on these, so it is the same for another period, and after others were categorized. A
-new transaction joins the group that its merchant, direction and account have already. A transaction leaves its group
-for one of transfers once its other side is loaded too: because that was booked later, is in the longer period, or is on
-an account that was left out.
+new transaction joins the group that its counterparty, direction and account have already. A transaction leaves its
+group for one of transfers once its other side is loaded too: because that was booked later, is in the longer period, or
+is on an account that was left out.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ from accounting_analytics.core.periods import parse_date
 from accounting_analytics.core.schemas import Ledgers, Queue, QueueGroups
 from accounting_analytics.reports.books.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.books.merchants import merchants
+from accounting_analytics.reports.books.payees import TEXTS_OF_TRANSACTION, parties_of_open_items
 from accounting_analytics.reports.books.value import to_books
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from decimal import Decimal
 
     from accounting_analytics.core.column_conversion import ExactFrame
@@ -55,13 +56,13 @@ if TYPE_CHECKING:
 
 KEY = ["transaction_id", "category_ledger_id"]
 """Columns of which no two rows of a queue have the same values."""
-KINDS = ("merchant", "transfer", "split")
+KINDS = ("counterparty", "transfer", "split")
 CLEARED_SHARE = 0.8
 """The note counts the groups that reach this share of the uncategorized amount."""
 TRANSFER_DAYS = 7
 NO_DESCRIPTION = "(no description)"
 
-_KEY_OF_GROUP = ["kind", "merchant", "direction", "ledger_id", "counterpart_ledger_id"]
+_KEY_OF_GROUP = ["kind", "counterparty", "direction", "ledger_id", "counterpart_ledger_id"]
 _MAX_SLUG = 20
 _DIGEST = 6
 _NEEDED = (
@@ -130,7 +131,7 @@ def uncategorized_queue(
     opposed = _with_opposing(transactions)
     matching = opposed[opposed["category_ledger_id"].isin(uncategorized)].drop_duplicates(KEY).reset_index(drop=True)
     order = ["transaction_amount", "datetime", *KEY]
-    rows = _queue_columns(matching, lines).sort_values(
+    rows = _queue_columns(matching, lines, books.source.open_items).sort_values(
         order, ascending=[False, True, True, True], key=by_size, ignore_index=True
     )
     queue = Queue.from_exact(with_groups(rows), exact.scale)
@@ -179,7 +180,7 @@ def categorized_transactions(books: Books, ledgers: pd.DataFrame) -> pd.DataFram
 def transactions_with_categories(books: Books, ledgers: pd.DataFrame) -> pd.DataFrame:
     """All transactions of cash ledgers with the columns of the queue: a row for each opposing ledger, of one label."""
     lines = _exact_lines(books).frame
-    return _queue_columns(_with_opposing(_cash_transactions(lines, ledgers)), lines)
+    return _queue_columns(_with_opposing(_cash_transactions(lines, ledgers)), lines, books.source.open_items)
 
 
 def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
@@ -200,12 +201,15 @@ def _with_opposing(transactions: pd.DataFrame) -> pd.DataFrame:
     return transactions.join(split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id"), how="inner")
 
 
-def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.DataFrame:
+def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame, open_items: Mapping[str, str]) -> pd.DataFrame:
     amount, side = matching["signed_amount"], matching["debit_credit"]
     parts = _uncategorized_parts(matching, line_entries)
     is_inflow = (amount > 0) | ((amount == 0) & (side == DebitCredit.DEBIT))
     descriptions = _descriptions(matching)
-    names = [name or NO_DESCRIPTION for name in merchants(descriptions)]
+    of_entries = line_entries[line_entries["journal_entry_id"].isin(matching["journal_entry_id"])]
+    parties = parties_of_open_items(of_entries.sort_values("id", kind="stable"), open_items)
+    own = zip(matching["journal_entry_id"], merchants(descriptions), strict=True)
+    names = [parties.get(entry, name) or NO_DESCRIPTION for entry, name in own]
     return pd.DataFrame(
         {
             "transaction_id": matching["transaction_id"],
@@ -220,7 +224,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Dat
             "transaction_amount": amount,
             "direction": pd.Series("inflow", index=matching.index, dtype="str").where(is_inflow, "outflow"),
             "description": descriptions,
-            "merchant": pd.Series(names, matching.index, dtype="str"),
+            "counterparty": pd.Series(names, matching.index, dtype="str"),
             "category_ledger_id": matching["category_ledger_id"],
             "opposing_ledger_ids": matching["opposing_ledger_ids"],
             "review_status": matching.get("transaction_review_status", pd.Series(None, matching.index, dtype="str")),
@@ -237,7 +241,7 @@ def by_size(column: pd.Series[Any]) -> pd.Series[Any]:
 def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:
     """First description that is not blank: of the transaction, of the line, or of the journal entry."""
     descriptions = pd.Series(None, index=lines.index, dtype="str")
-    for name in ("transaction_description", "description", "journal_entry_description"):
+    for name in TEXTS_OF_TRANSACTION:
         if name in lines:
             text = lines[name]
             descriptions = descriptions.fillna(text.where(text.str.strip() != ""))
@@ -296,7 +300,7 @@ def with_groups(queue: pd.DataFrame, *, transfers: bool = True) -> pd.DataFrame:
     is_split = queue["opposing_ledger_ids"].str.contains(LIST_SEPARATOR, regex=False)
     paired = _counterparts(queue[~is_split]) if transfers else {}
     counterparts = pd.Series(paired, dtype=TEXT).reindex(queue.index)
-    kinds = pd.Series("merchant", queue.index, dtype="str").mask(counterparts.notna(), "transfer")
+    kinds = pd.Series("counterparty", queue.index, dtype="str").mask(counterparts.notna(), "transfer")
     grouped = queue.assign(kind=kinds.mask(is_split, "split"), counterpart_ledger_id=counterparts)
     return grouped.assign(group_id=_group_ids(grouped))
 
@@ -333,7 +337,7 @@ def _pairs(paid: list[Any], received: list[Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
-    """Ids such as ``blue-bottle-coffee-3f2a91``: the merchant, and a digest of what makes the group."""
+    """Ids such as ``blue-bottle-coffee-3f2a91``: the counterparty, and a digest of what makes the group."""
     keys = grouped[_KEY_OF_GROUP].astype(object).where(grouped[_KEY_OF_GROUP].notna(), "")
     digests = {
         key: hashlib.sha256("\0".join(key).encode()).hexdigest()[:32]
@@ -345,13 +349,13 @@ def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
     return pd.Series([ids[key] for key in keys.itertuples(index=False, name=None)], grouped.index, dtype="str")
 
 
-def _slug(kind: str, merchant: str) -> str:
-    text = merchant if kind == "merchant" else f"{kind} {merchant}"
+def _slug(kind: str, counterparty: str) -> str:
+    text = counterparty if kind == "counterparty" else f"{kind} {counterparty}"
     return re.sub(r"[\W_]+", "-", text.casefold()).strip("-")[:_MAX_SLUG].rstrip("-")
 
 
 def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.DataFrame:
-    """Group the queue by merchant, direction and account, most money first.
+    """Group the queue by counterparty, direction and account, most money first.
 
     Parameters
     ----------
@@ -365,7 +369,7 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     DataFrame
         :class:`~accounting_analytics.schemas.QueueGroups`: the groups of merchants, then likely transfers between own
         accounts, then split transactions. ``amount`` is the exact sum of their ``uncategorized_amount``. It is not
-        what the merchant was paid where part of an entry was withheld: that is the ``transaction_amount`` of the
+        what the counterparty was paid where part of an entry was withheld: that is the ``transaction_amount`` of the
         queue, with which rules compare too. ``share`` is the part of a group in the uncategorized amount, without
         signs, and ``cumulative_share`` that of all groups up to this row. ``attrs["notes"]`` states how many decisions
         clear how much.
@@ -402,7 +406,7 @@ def _sums(grouped: pd.DataFrame) -> pd.DataFrame:
     groups = grouped.assign(counterpart_ledger_name=counterparts).groupby("group_id", sort=False)
     return groups.agg(
         kind=("kind", "first"),
-        merchant=("merchant", "first"),
+        counterparty=("counterparty", "first"),
         direction=("direction", "first"),
         ledger_id=("ledger_id", "first"),
         ledger_name=("ledger_name", "first"),
@@ -429,7 +433,7 @@ def _with_shares(groups: pd.DataFrame, scale: int) -> pd.DataFrame:
 
 
 def _notes_of_groups(groups: pd.DataFrame) -> Iterator[str]:
-    decidable = groups[groups["kind"] == "merchant"]
+    decidable = groups[groups["kind"] == "counterparty"]
     if len(decidable):
         reached = decidable["cumulative_share"]
         count = min(int((reached < CLEARED_SHARE).sum()) + 1, len(decidable))

@@ -81,7 +81,7 @@ class Review(ReviewRecord, Result):
         first = self.rows.iloc[[rows[0] for rows in self.groups.values()]]
         return pd.DataFrame(
             {
-                "merchant": first["merchant"].tolist(),
+                "counterparty": first["counterparty"].tolist(),
                 "account": first["ledger_name"].fillna(first["ledger_id"]).tolist(),
                 "transaction_count": list(map(len, self.groups.values())),
                 "amount": [from_minor_units(self.sum(rows), self.scale) for rows in self.groups.values()],
@@ -106,10 +106,10 @@ class Review(ReviewRecord, Result):
 
     def _parts(self) -> list[ResultPart]:
         table = self.frame
-        columns = (table[name].tolist() for name in ("merchant", "transaction_count", "amount", "category"))
+        columns = (table[name].tolist() for name in ("counterparty", "transaction_count", "amount", "category"))
         lines = [
-            f"- {merchant}: {count:,}, {amount:,f}{f', {category}' if category else ''}"
-            for merchant, count, amount, category in zip(*columns, strict=True)
+            f"- {counterparty}: {count:,}, {amount:,f}{f', {category}' if category else ''}"
+            for counterparty, count, amount, category in zip(*columns, strict=True)
         ]
         return [ResultPart(lines, table)]
 
@@ -121,7 +121,7 @@ class Review(ReviewRecord, Result):
         groups, shown = list(self.groups.items())[:_MAX_ROWS], self.frame.head(_MAX_ROWS)
         table = [
             FigureRow(
-                f"{merchant}, {account}",
+                f"{counterparty}, {account}",
                 0,
                 "ledger",
                 (
@@ -131,7 +131,7 @@ class Review(ReviewRecord, Result):
                 ),
                 reason,
             )
-            for (group_id, _), (merchant, account, count, amount, category, reason) in zip(
+            for (group_id, _), (counterparty, account, count, amount, category, reason) in zip(
                 groups, shown.itertuples(index=False, name=None), strict=True
             )
         ]
@@ -255,7 +255,7 @@ def _columns_of(review: Review, proposed: list[int]) -> dict[str, Any]:
         "groups": {
             "id": list(review.groups),
             "kind": first["kind"].tolist(),
-            "merchant": _texts(first["merchant"]),
+            "counterparty": _texts(first["counterparty"]),
             "start": [*first.index.tolist(), len(rows)],
         },
         "rows": {

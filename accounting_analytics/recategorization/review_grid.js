@@ -39,7 +39,7 @@ class ReviewView {
   searchBar() {
     const { shown, store } = this;
     this.search = element("input", "search", {
-      type: "search", placeholder: "Search payee, text, amount, day", value: shown.query, "aria-label": "Search",
+      type: "search", placeholder: "Search counterparty, text, amount, day", value: shown.query, "aria-label": "Search",
     });
     this.search.addEventListener("input", () => this.find({ query: this.search.value }));
     this.search.addEventListener("keydown", (event) => {
@@ -135,7 +135,7 @@ class ReviewView {
 
   sortBy(column) {
     const { sort } = this.shown;
-    const ascending = sort.column === column ? !sort.ascending : column === "merchant" || column === "category";
+    const ascending = sort.column === column ? !sort.ascending : column === "counterparty" || column === "category";
     this.find({ sort: { column, ascending } });
   }
 
@@ -175,7 +175,7 @@ class ReviewView {
   makeRule() {
     const rows = this.shown.taken(this.shown.list[this.active]);
     if (new Set(rows.map((row) => this.store.groupOf[row])).size === 1) this.send("rule", { ids: [this.store.rows.id[rows[0]]] });
-    else this.say("Tick one group, or go to it: a rule is made for one payee.", true);
+    else this.say("Tick one group, or go to it: a rule is made for one counterparty.", true);
   }
 
   allTick() { return this.shown.tickOf(this.shown.foundRows()); }

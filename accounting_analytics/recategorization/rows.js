@@ -117,7 +117,7 @@ class ShownRows {
     this.haystack ??= store.units.map((units, one) => {
       const amount = store.amount(units);
       const { description, day } = store.rows;
-      const texts = [store.groups.merchant[store.groupOf[one]], description[one], day[one], amount];
+      const texts = [store.groups.counterparty[store.groupOf[one]], description[one], day[one], amount];
       return [...texts, amount.replaceAll(",", "")].join(" ").toLowerCase();
     });
     return this.haystack[row];
@@ -147,7 +147,7 @@ class ShownRows {
     if (column === "amount" && !ascending) return groups;
     const name = (numbers) => [...numbers.keys()].map((one) => store.categories[one][1]).sort().join();
     const keys = {
-      merchant: (group) => store.groups.merchant[group].toLowerCase(),
+      counterparty: (group) => store.groups.counterparty[group].toLowerCase(),
       count: (group) => this.found.get(group).length,
       amount: (group) => Math.abs(Number(store.groupUnits[group])),
       category: (group) => {

@@ -4,7 +4,7 @@ r"""Rules: conditions on a transaction and the category that follows, read from 
 
     [[rule]]
     name = "coffee"
-    contains = "SQ *"                      # or: regex = '^SQ \*(BLUE|RED)', or: merchant = "Blue Bottle"
+    contains = "SQ *"                      # or: regex = '^SQ \*(BLUE|RED)', or: counterparty = "Blue Bottle"
     category = "Expenses:Meals"            # a ledger's id, its name where that is unique, or its path
     direction = "outflow"                  # optional, as are all other keys
     max_amount = 100.00                    # and min_amount: of the whole transaction, without its sign
@@ -30,10 +30,10 @@ are no keys for either: a rule for a special case is written before the general 
 
 ``report_rules`` names each rule that earlier ones leave nothing to decide.
 
-``merchant`` compares the normalized name of :mod:`accounting_analytics.reports.books.merchants`, which ``group_queue``
-shows. ``contains`` and ``regex`` ignore case, Unicode forms and invisible characters, and treat each run of white space
-as one space.
-Regular expressions are RE2's: without lookaround and backreferences, so that matching time is linear in the text.
+``counterparty`` compares the normalized name of :mod:`accounting_analytics.reports.books.merchants`, which
+``group_queue`` shows. ``contains`` and ``regex`` ignore case, Unicode forms and invisible characters, and treat each
+run of white space as one space. Regular expressions are RE2's: without lookaround and backreferences, so that matching
+time is linear in the text.
 
 Each condition is one entry of ``CONDITIONS``: a function that parses its value and one that matches transactions.
 """
@@ -133,8 +133,8 @@ class Rule:
         for key in ("name", "category"):
             if key not in values:
                 raise RulesError(f"{where}: {key} is missing")
-        if len(values.keys() & {"contains", "regex", "merchant"}) != 1:
-            raise RulesError(f"{where}: state either contains or regex or merchant")
+        if len(values.keys() & {"contains", "regex", "counterparty"}) != 1:
+            raise RulesError(f"{where}: state either contains or regex or counterparty")
         if values.get("min_amount", 0) > values.get("max_amount", float("inf")):
             raise RulesError(f"{where}: min_amount is greater than max_amount, so no transaction can match")
         conditions = {key: value for key, value in values.items() if key in CONDITIONS}
@@ -315,8 +315,9 @@ def _match_days(rows: pd.DataFrame, days: list[int]) -> Any:  # noqa: ANN401 (on
 CONDITIONS: dict[str, Condition] = {
     "contains": Condition(lambda value: name_key(_parse_text(value)), _match_text),
     "regex": Condition(_parse_regex, _match_pattern),
-    "merchant": Condition(
-        lambda value: merchants([_parse_text(value)])[0], lambda rows, merchant: rows["merchant"] == merchant
+    "counterparty": Condition(
+        lambda value: merchants([_parse_text(value)])[0],
+        lambda rows, counterparty: rows["counterparty"] == counterparty,
     ),
     "direction": Condition(_parse_direction, lambda rows, direction: rows["direction"] == direction),
     "min_amount": Condition(_parse_bound, lambda rows, bound: rows["size"] >= bound),
@@ -430,22 +431,22 @@ def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Itera
 
 
 def add_rule(path: str | Path, asked: OpenQueue, key: str, category: str, *, day_of_month: str | None = None) -> str:
-    """Append a rule for the merchant, direction and account of a group or a transaction to a rules file.
+    """Append a rule for the counterparty, direction and account of a group or a transaction to a rules file.
 
     The file keeps its text, comments included, and is created if missing. The rule is the last of the file, so
     transactions that an earlier rule matches are still decided by that.
     """
     file = to_path(path, "path")
     chart, row = asked.chart, asked.rows.iloc[asked.find_free(key)[0]]
-    if row["merchant"] == NO_DESCRIPTION:
+    if row["counterparty"] == NO_DESCRIPTION:
         raise InputError(f"{quote(key)} has no description, so no rule can match it; decide it by hand")
-    account, direction, merchant = (str(row[name]) for name in ("ledger_id", "direction", "merchant"))
+    account, direction, counterparty = (str(row[name]) for name in ("ledger_id", "direction", "counterparty"))
     days = {} if day_of_month is None else {"day_of_month": day_of_month}
     values = {
         "name": ", ".join(
-            [merchant.casefold(), direction, chart.names.name(account), *(f"day {one}" for one in days.values())]
+            [counterparty.casefold(), direction, chart.names.name(account), *(f"day {one}" for one in days.values())]
         ),
-        "merchant": merchant,
+        "counterparty": counterparty,
         "category": chart.names.unique_path(chart.find_category(category)),
         "direction": direction,
         "ledger": chart.names.unique_path(account),

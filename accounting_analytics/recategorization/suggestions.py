@@ -1,9 +1,9 @@
-"""Suggestions of categories from the payee's own past, where these would have been right often enough.
+"""Suggestions of categories from the counterparty's own past, where these would have been right often enough.
 
-Where the latest transactions of a payee in one direction have one category, five of them or as many as there are, that
-category is suggested. How many transactions are enough is decided by these books: each past transaction is judged by
-those of the months before its own, and the suggestions must have been right often enough, with the lower bound of 95 %
-confidence.
+Where the latest transactions of a counterparty in one direction have one category, five of them or as many as there
+are, that category is suggested. How many transactions are enough is decided by these books: each past transaction is
+judged by those of the months before its own, and the suggestions must have been right often enough, with the lower
+bound of 95 % confidence.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ PRECISION = 0.98
 SUGGESTED = "suggested from history"
 """The column ``rule`` of a suggestion."""
 LATEST = 5
-"""So many of the latest transactions of a payee must have one category, or all where there are fewer."""
+"""So many of the latest transactions of a counterparty must have one category, or all where there are fewer."""
 MONTHS = pd.DateOffset(months=24)
 """Latest months whose suggestions say how many transactions are enough."""
 _DEVIATIONS = NormalDist().inv_cdf(0.95)
 """Standard deviations of a one-sided bound of 95 % confidence."""
 _SMALLEST_PRECISION = 0.5
 _AFTER_ALL = pd.Timestamp("9999-12-01")
-_PAYEE = ["merchant", "direction"]
+_PAYEE = ["counterparty", "direction"]
 
 
 def suggest(
@@ -51,13 +51,13 @@ def suggest(
     precision: float = PRECISION,
     unchecked: Iterable[str] = (),
 ) -> pd.DataFrame:
-    """Suggest a category for each transaction of the queue whose payee has a clear history, if that kept a precision.
+    """Suggest a category for each transaction whose counterparty has a clear history, if that kept a precision.
 
-    The history of a payee is clear where its five latest transactions of the same direction have one category, or all
-    where there are fewer; else those of the same account are asked. What this would have suggested for each of the past
-    24 months, from the months before it, decides how many transactions are enough: the suggestions for the past must
-    have been right as often as `precision`, with the one-sided lower bound of 95 % confidence. Where no number is
-    enough there are no suggestions, and a note says why.
+    The history of a counterparty is clear where its five latest transactions of the same direction have one category,
+    or all where there are fewer; else those of the same account are asked. What this would have suggested for each of
+    the past 24 months, from the months before it, decides how many transactions are enough: the suggestions for the
+    past must have been right as often as `precision`, with the one-sided lower bound of 95 % confidence. Where no
+    number is enough there are no suggestions, and a note says why.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def suggest(
     past = _read_past(books, open_queue.ledgers, without={*rows["transaction_id"], *unchecked})
     tried = _tried(past)
     threshold = _choose_threshold(tried[tried["month"] > tried["month"].max() - MONTHS], precision)
-    asked = rows[rows["kind"] == "merchant"].assign(month=_AFTER_ALL)
+    asked = rows[rows["kind"] == "counterparty"].assign(month=_AFTER_ALL)
     known = _histories(asked.astype({"month": past["month"].dtype}), past)
     found = known[known["past_count"] >= threshold.past_count]
     chosen = {
@@ -139,14 +139,14 @@ def _read_past(books: Books, ledgers: pd.DataFrame, *, without: Iterable[str] = 
 
 
 def _histories(asked: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
-    """Find the history of the payee of each asked transaction in the months before its own.
+    """Find the history of the counterparty of each asked transaction in the months before its own.
 
     Category, day and amount are those of its latest transaction, ``agreeing`` is the number of the latest ones that
     have this category, and ``count`` that of all. ``past_count`` is the number of the latest five that
     are known, if they agree, and else 0.
     """
-    by_payee, by_account = (_latest(asked, past, key) for key in (_PAYEE, [*_PAYEE, "ledger_id"]))
-    return by_payee.where(by_payee["past_count"] > 0, by_account)
+    by_counterparty, by_account = (_latest(asked, past, key) for key in (_PAYEE, [*_PAYEE, "ledger_id"]))
+    return by_counterparty.where(by_counterparty["past_count"] > 0, by_account)
 
 
 def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataFrame:
@@ -157,7 +157,7 @@ def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataF
     known = past.assign(count=groups.cumcount() + 1)
     known["agreeing"] = known.groupby([*key, blocks.rename("block")], sort=False).cumcount() + 1
     latest = known["count"].clip(upper=LATEST)
-    known["past_count"] = latest.where((known["agreeing"] >= latest) & (known["merchant"] != NO_DESCRIPTION), 0)
+    known["past_count"] = latest.where((known["agreeing"] >= latest) & (known["counterparty"] != NO_DESCRIPTION), 0)
     ordered = asked.sort_values("month", kind="stable")[[*key, "month"]]
     columns = ["category_ledger_id", "day", "transaction_amount", "count", "agreeing", "past_count"]
     past = known[[*key, "month", *columns]]
@@ -201,8 +201,8 @@ def _choose_threshold(tried: pd.DataFrame, precision: float) -> _Threshold:
     needed = ceil(precision * _DEVIATIONS**2 / (1 - precision))  # of which all are right
     if len(suggested) < needed:
         best_text = (
-            f"a precision of {precision:.1%} can be checked from {needed:,} past transactions on whose payee had "
-            f"others before, and there are {len(suggested):,}"
+            f"a precision of {precision:.1%} can be checked from {needed:,} past transactions on whose "
+            f"counterparty had others before, and there are {len(suggested):,}"
         )
     return _Threshold(LATEST + 1, shares, f"There are no suggestions: {best_text}.")
 

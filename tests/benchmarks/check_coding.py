@@ -136,13 +136,13 @@ def measured(known, seed):
     books = known.books(made.lines)
     findings = aa.check_coding(books).frame
     rows = categorized_transactions(books, known.ledgers).sort_values(["local_date", "transaction_id"])
-    earlier = rows.groupby(["merchant", "direction"]).cumcount()
+    earlier = rows.groupby(["counterparty", "direction"]).cumcount()
     eligible = made.moved & set(rows.loc[earlier >= EARLIER, "transaction_id"])
     wrong = {one for one, now in zip(rows["transaction_id"], rows["category_ledger_id"], strict=True)
              if now != known.truth.get(one.removeprefix(SECOND), now)}  # fmt: skip
     found = set(findings.loc[findings["kind"] == "category", "transaction_id"])
     twice = set(findings.loc[findings["kind"] == "twice", "transaction_id"])
-    of_party = rows.groupby(["merchant", "direction"])["local_date"]
+    of_party = rows.groupby(["counterparty", "direction"])["local_date"]
     months = (of_party.transform("max") - of_party.transform("min")).dt.days.clip(lower=30) / 30
     often = (rows["direction"] == "inflow") & (of_party.transform("size") > MOST_RECEIPTS * months)
     pairs = {one.removeprefix(SECOND) for one in made.doubled} - set(rows.loc[often, "transaction_id"])

@@ -119,12 +119,13 @@ def score(seed):
     payments, planted = plant(seed)
     books = FRAMES["frames"](payments, dt.date.max)
     claims = {
-        one.payee: one for one in aa.recurring_payments(aa.Books(*books[:2], time_zone="UTC"), as_of=LAST).payments
+        one.counterparty: one
+        for one in aa.recurring_payments(aa.Books(*books[:2], time_zone="UTC"), as_of=LAST).payments
     }
     right = {name for name, one in claims.items() if name in planted and one.rhythm == planted[name].rhythm}
     possible = {name for name, one in planted.items() if one.count >= LEAST and not one.is_over}
     going_on = [claims[name] for name in right & possible if claims[name].status != "stopped"]
-    within = sum(one.found.earliest <= planted[one.payee].next_day <= one.found.latest for one in going_on)
+    within = sum(one.found.earliest <= planted[one.counterparty].next_day <= one.found.latest for one in going_on)
     return Score(len(right), len(claims), len(right & possible), len(possible), within, len(going_on))
 
 
@@ -145,16 +146,16 @@ def claims(seed):
         loaded = aa.Books(books.line_entries, books.ledgers, time_zone="UTC")
         found = aa.bridge(loaded, (month, last), against=(first, month - dt.timedelta(days=1)), largest=10_000)
         for step in found.steps:
-            days = [one.day for one in payments if one.payee == step.payee]
+            days = [one.day for one in payments if one.payee == step.counterparty]
             if step.cause.name in {"new payee", "new customer"}:
                 count += 1
-                wrong += [(step.payee, step.cause.name)] if min(days) < month else []
+                wrong += [(step.counterparty, step.cause.name)] if min(days) < month else []
             elif step.cause.name == "gone":
                 count += 1
-                is_over = step.payee in planted and planted[step.payee].is_over and max(days) < month
-                wrong += [] if is_over else [(step.payee, step.cause.name)]
+                is_over = step.counterparty in planted and planted[step.counterparty].is_over and max(days) < month
+                wrong += [] if is_over else [(step.counterparty, step.cause.name)]
             elif step.cause.name in {"paid before", "not due", "missed"} and step.cause.rhythm:
                 count += 1
-                is_right = step.payee in planted and planted[step.payee].rhythm == step.cause.rhythm
-                wrong += [] if is_right else [(step.payee, step.cause.rhythm)]
+                is_right = step.counterparty in planted and planted[step.counterparty].rhythm == step.cause.rhythm
+                wrong += [] if is_right else [(step.counterparty, step.cause.rhythm)]
     return Claims(count, wrong)

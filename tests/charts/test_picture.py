@@ -114,7 +114,11 @@ def test_sums_of_marks_are_those_of_the_report(ledgers, entries):
 def test_transfers_between_own_accounts_are_left_out(ledgers):
     """Neither categories nor payees have what only moved from one account to another."""
     moved = paid_from_bank("2025-02-03", "transfers", 90_000)
-    entries = [moved, *paid("02-04", payee="OAK STREET", cents=-5_000), paid_from_bank("2025-02-05", "out", 1_500)]
+    entries = [
+        moved,
+        *paid("02-04", counterparty="OAK STREET", cents=-5_000),
+        paid_from_bank("2025-02-05", "out", 1_500),
+    ]
     statement = statement_of(entries, ledgers)
     assert {mark[0] for mark in marks_of(charts.outflows_by_category(statement))} == {
         f"own:{row}|2025-0{month}" for row in ("rent", "out") for month in (1, 2, 3)
@@ -149,7 +153,7 @@ def paid_from_bank(day, ledger, units):
 
 def test_days_before_the_lines_have_no_balance(ledgers):
     """A period that begins before the books has gaps, not zeros; books that do not begin have a movement."""
-    entries = [*paid("02-04", payee="OAK STREET", cents=-5_000)]
+    entries = [*paid("02-04", counterparty="OAK STREET", cents=-5_000)]
     lines = frame_of(entries)
     books = aa.Books(lines, ledgers, time_zone="UTC", opening="2025-02-04")
     statement = aa.cash_flow_statement(books, ("2025-01-20", "2025-02-10"))
@@ -165,7 +169,7 @@ def test_days_before_the_lines_have_no_balance(ledgers):
 
 def test_supplied_starting_balances_are_terms(ledgers):
     """A balance of supplied starting balances is these and the movement since."""
-    entries = [*paid("02-04", payee="OAK STREET", cents=-5_000)]
+    entries = [*paid("02-04", counterparty="OAK STREET", cents=-5_000)]
     balances = {"bank": Decimal("100.00"), "card": Decimal("0.00")}
     statement = statement_of(entries, ledgers, opening=("2025-01-01", balances))
     picture = charts.balances(statement)
@@ -208,7 +212,10 @@ def test_a_picture_keeps_its_table(ledgers):
         (lambda s: charts.outflows_by_category(s, largest=7), "largest must be at most 6"),
         (lambda s: charts.outflow_heat_map(s, largest=0), "largest must be a whole number of at least 1"),
         (charts.top_payees, "pass statement.column"),
-        (lambda s: charts.top_payees(s.column("2025-02")).mark("payee:NOBODY"), "no mark of the chart has the key"),
+        (
+            lambda s: charts.top_payees(s.column("2025-02")).mark("counterparty:NOBODY"),
+            "no mark of the chart has the key",
+        ),
     ],
 )
 def test_other_arguments_are_refused(make, message, ledgers):
@@ -269,7 +276,7 @@ def test_names_have_two_lines_where_they_need_them(ledgers):
     figure = charts.outflow_heat_map(
         statement_of([paid_from_bank("2025-02-05", "rent", 1_000)], ledgers.replace({"name": {"Rent": name}}))
     )
-    payees = statement_of(paid("02-04", payee=name), ledgers).column("2025-02")
+    payees = statement_of(paid("02-04", counterparty=name), ledgers).column("2025-02")
     for picture in (figure, charts.top_payees(payees)):
         for width in (360, 720, 1280):
             texts = re.findall(r">([^<>]+)</text>", charts.static_picture(picture, width=width))

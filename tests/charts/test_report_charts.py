@@ -276,7 +276,7 @@ def test_opening_balances_are_no_inflow():
     """Entries that have a line on the ledger of opening balances count neither as inflow nor as outflow."""
     opening = {"id": "opening", "name": "Opening", "type": "equity", "sub_type": "equity", "debit_credit": "credit"}
     chart = pd.concat([LEDGERS, pd.DataFrame([LEDGERS.iloc[-1].to_dict() | opening | {"is_required": True}])])
-    first = paid("01-01", cents=900_000, ledger="opening", payee="OPENING")
+    first = paid("01-01", cents=900_000, ledger="opening", counterparty="OPENING")
     report = aa.recompute_cash_flow(aa.Books(frame_of([*first, *SALES]), chart, time_zone="UTC"), DAYS)
     figure = charts.inflow_outflow(report, by="month", ledgers=chart)
     assert list(figure.data[0].y) == [200, 0, 400]
@@ -293,7 +293,7 @@ def test_opening_balances_of_another_ledger_are_not_stated_to_be_left_out():
         for one, name in names.items()
     ]
     chart = pd.concat([LEDGERS, pd.DataFrame(rows)])
-    first = paid("01-01", cents=900_000, ledger="equity:opening", payee="OPENING")
+    first = paid("01-01", cents=900_000, ledger="equity:opening", counterparty="OPENING")
     report = aa.recompute_cash_flow(aa.Books(frame_of([*first, *SALES]), chart, time_zone="UTC"), DAYS)
     figure = charts.inflow_outflow(report, by="month", ledgers=chart)
     assert list(figure.data[0].y) == [9200, 0, 400]
@@ -303,10 +303,10 @@ def test_opening_balances_of_another_ledger_are_not_stated_to_be_left_out():
 def bridge_of_months(**options):
     """Return the bridge from February to March of four payees, one of them with markup in its name."""
     entries = [
-        *paid("02-03", "03-03", payee="OAK STREET"),
-        *paid("02-04", payee="<B>ELM</B>"),
-        *paid("03-05", payee="M ORTIZ", cents=-1),
-        *paid("03-06", payee="BLUE BOTTLE", cents=500_000, ledger="sales"),
+        *paid("02-03", "03-03", counterparty="OAK STREET"),
+        *paid("02-04", counterparty="<B>ELM</B>"),
+        *paid("03-05", counterparty="M ORTIZ", cents=-1),
+        *paid("03-06", counterparty="BLUE BOTTLE", cents=500_000, ledger="sales"),
     ]
     return aa.bridge(aa.Books(frame_of(entries), LEDGERS, time_zone="UTC"), "2025-03", against="2025-02", **options)
 

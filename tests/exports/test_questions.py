@@ -207,9 +207,9 @@ def test_cash_flow_by_tag(answers):
 
 
 def test_cash_flow_by_merchant(answers):
-    """Each merchant has what moved the account, without what an entry keeps back, such as the taxes of a net pay.
+    """Each counterparty has what moved the account, without what an entry keeps back, such as the taxes of a net pay.
 
-    The payments of a merchant are the journal entries whose transaction on the account is with it.
+    The payments of a counterparty are the journal entries whose transaction on the account is with it.
     """
     own = answers.lines.dropna(subset="transaction_id").sort_values(["datetime", "id"])
     described = dict(zip(own["transaction_id"], merchants(own["transaction_description"].fillna("")), strict=True))
@@ -227,10 +227,10 @@ def test_cash_flow_by_merchant(answers):
     amounts = defaultdict(list)
     for leg, amount in legs.items():
         amounts[entries[leg]].append(amount)
-    rows = answers("cash_flow_by_merchant")
+    rows = answers("cash_flow_by_counterparty")
     assert len(rows) > 10
-    found = {row["merchant"]: (row["payments"], row["inflow"], row["outflow"]) for row in rows}
-    assert found == {merchant: in_and_out(listed) for merchant, listed in amounts.items()}
+    found = {row["counterparty"]: (row["payments"], row["inflow"], row["outflow"]) for row in rows}
+    assert found == {counterparty: in_and_out(listed) for counterparty, listed in amounts.items()}
     assert all(row["inflow"] + row["outflow"] == row["net_cash_flow"] for row in rows)
     assert len(legs) < len(answers.flows())
 

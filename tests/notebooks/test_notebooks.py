@@ -73,7 +73,7 @@ def test_cash_flow_begins_with_the_last_month(checkout, demo_company):
     assert "Cash flow statement" in text
     assert "days in America/New_York, USD" in text
     assert "Movement of" not in text
-    (payees,) = re.findall(r"<th>payee</th>.*?</table>", text)
+    (payees,) = re.findall(r"<th>counterparty</th>.*?</table>", text)
     assert "GUSTO PAYROLL NET" in payees
     assert not re.search(r"COFFEE SOLD|DEPRECIATION|INVOICE<", payees)
 
@@ -120,7 +120,7 @@ def test_run_all_changes_nothing(checkout, demo_company):
     assert "would_change" in text
     assert "There is no journal yet" in text
     assert "transactions are decided by hand" in text
-    assert "Not in the queue, because categorized already or misspelt: mobile-deposit-0f44df" in text
+    assert "Not in the queue, because categorized already or misspelt: mobile-deposit-d321f8" in text
     assert "1 of 2 transactions got a suggestion" in text
     assert re.search(r"Review: \d+ of \d+ transactions decided", text)
     assert "widget-view" not in text

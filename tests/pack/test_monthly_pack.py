@@ -18,7 +18,7 @@ from accounting_analytics.core.errors import EmptyPeriodError, IncompleteLoadErr
 from accounting_analytics.pack.monthly_pack import PageOptions
 from accounting_analytics.pack.pack_page import SECTIONS
 from accounting_analytics.pack.pack_periods import PackPeriods
-from accounting_analytics.reports.payees.ageing import AGED
+from accounting_analytics.reports.books.payees import OPEN_ITEMS
 
 FIRST_ACCEPTED = "2025-04-01"
 NOTE = "**Rent** rose; [more](https://example.com) <b>soon</b>\n\n- 1,234.56 on hold"
@@ -270,7 +270,7 @@ def test_ages_of_ledgers_without_a_type(load_month):
     """Books of a journal have no receivables by type: the page says how to name them, and shows those that are."""
     books = load_month("2025-02")
     types = books.ledgers["financial_account_type"]
-    untyped = books.ledgers.assign(financial_account_type=types.where(~types.isin(AGED)))
+    untyped = books.ledgers.assign(financial_account_type=types.where(~types.isin(OPEN_ITEMS)))
     journal = aa.Books(books.lines, untyped, books.period, reports=books.reports)
     pack = aa.monthly_pack(journal)
     assert "ageing" not in pack.content.tables
@@ -347,8 +347,8 @@ def test_what_is_refused(load_month, demo_company):
         aa.monthly_pack(books, aa.Period("2026-05-01", "2026-05-31", "UTC"))
     with pytest.raises(InputError, match="a pack takes the lines as they were loaded, and these are 'large'"):
         aa.monthly_pack(books.with_lines(books.lines.query("amount > 100"), label="large"))
-    with pytest.raises(InputError, match="sections: 'payee' is unknown; did you mean 'payees'"):
-        aa.monthly_pack(books, sections=["payee"])
+    with pytest.raises(InputError, match="sections: 'counterparty' is unknown; did you mean 'payees'"):
+        aa.monthly_pack(books, sections=["counterparty"])
     with pytest.raises(InputError, match="sections: 'x' is unknown; there are ageing, assumptions, "):
         aa.monthly_pack(books, sections=["x"])
     assert PageOptions(["cash-bridge", "payees"]).check()[1] == ("cash_bridge", "payees")

@@ -33,10 +33,10 @@ def write_books(path):
         for entry in range(400):
             day = FIRST_DAY + dt.timedelta(days=chance.randrange(150))
             category = chance.choice(CATEGORIES)
-            payee, amount = chance.choice(UNUSUAL_NAMES["payees"]), f"{chance.randint(1, 10**7) / 100:.2f}"
+            counterparty, amount = chance.choice(UNUSUAL_NAMES["payees"]), f"{chance.randint(1, 10**7) / 100:.2f}"
             is_inflow = category.startswith("income")
             for ledger, is_debit in ((CASH, is_inflow), (category, not is_inflow)):
-                writer.writerow([f"e{entry}", day, payee, ledger, "debit" if is_debit else "credit", amount])
+                writer.writerow([f"e{entry}", day, counterparty, ledger, "debit" if is_debit else "credit", amount])
 
 
 @pytest.fixture(scope="session")

@@ -65,9 +65,9 @@ def make_books(seed=0, *, names=PLAIN_NAMES, transactions=60, scale=2, largest=1
     for entry in range(1, transactions + 1):
         category = chance.choice((1, 2, 3))
         units = chance.randint(0, largest) * (1 if category == 1 else -1)
-        date, payee = chance.randint(1, 61), chance.randint(0, 3)
-        lines.append([0, date, payee, 5 + category, units, 0, entry])
-        lines.append([category, date, payee, 5, -units, 1, entry])
+        date, counterparty = chance.randint(1, 61), chance.randint(0, 3)
+        lines.append([0, date, counterparty, 5 + category, units, 0, entry])
+        lines.append([category, date, counterparty, 5, -units, 1, entry])
     return Books(names, list(names["ledgers"]), texts, dates, lines, scale)
 
 
@@ -80,12 +80,12 @@ def total(books, ledgers, first, last):
     )
 
 
-def lines_of_payee(books, payee, first, last):
-    """Numbers of the lines of categories with a payee."""
+def lines_of_payee(books, counterparty, first, last):
+    """Numbers of the lines of categories with a counterparty."""
     return [
         number
         for number, (ledger, date, text, _, _, is_flow, _) in enumerate(books.lines)
-        if is_flow and ledger in {1, 2, 3} and text == payee and first <= books.dates[date] <= last
+        if is_flow and ledger in {1, 2, 3} and text == counterparty and first <= books.dates[date] <= last
     ]
 
 
@@ -132,10 +132,14 @@ def figures_of(books):
         "reported|sales": ["stated", "Sales", -total(books, {1}, *MONTHS["2026-05"])],
         "tax|2026-05": ["unknown", "Tax"],
     }
-    for payee in range(4):
+    for counterparty in range(4):
         for month, one in MONTHS.items():
-            numbers = lines_of_payee(books, payee, *one)
-            sentences[f"payee{payee}|{month}"] = ["lines", f"Payee {payee}", [[-1, one, one] for one in numbers]]
+            numbers = lines_of_payee(books, counterparty, *one)
+            sentences[f"counterparty{counterparty}|{month}"] = [
+                "lines",
+                f"Counterparty {counterparty}",
+                [[-1, one, one] for one in numbers],
+            ]
     return {
         "income": {"figures": income, "hidden": []},
         "balances": {"figures": balances, "hidden": []},
@@ -178,7 +182,7 @@ def shown_figures(books):
     for number in range(4):
         for month, days in MONTHS.items():
             units = -sum(books.lines[line][4] for line in lines_of_payee(books, number, *days))
-            found.append(Shown("sentences", f"payee{number}|{month}", amount_text(units, scale)))
+            found.append(Shown("sentences", f"counterparty{number}|{month}", amount_text(units, scale)))
     moved = balances["2026-05"] - balances["2026-04"]
     magnitude = f"{abs(Decimal(moved).scaleb(-scale)):,.{scale}f}"
     found.append(Shown("sentences", "cash|change", magnitude, ' data-form="magnitude"'))

@@ -22,15 +22,15 @@ LEDGERS = {
 MAY = ("2026-05-01", "2026-05-31")
 
 
-def paid(day, payee, amount, category="software", account="bank"):
+def paid(day, counterparty, amount, category="software", account="bank"):
     """Return an entry of a payment, or of a receipt where the amount is positive."""
-    return (day, {account: Part(amount, description=payee), category: -Decimal(str(amount))}, payee)
+    return (day, {account: Part(amount, description=counterparty), category: -Decimal(str(amount))}, counterparty)
 
 
-def monthly(count, *, payee="ZOOM", amount="-15.00", category="software", last="2026-04-10"):
+def monthly(count, *, counterparty="ZOOM", amount="-15.00", category="software", last="2026-04-10"):
     """Return payments of consecutive months up to a day."""
     days = pd.date_range(end=last, periods=count, freq=pd.DateOffset(months=1))
-    return [paid(str(day.date()), payee, amount, category) for day in days]
+    return [paid(str(day.date()), counterparty, amount, category) for day in days]
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_category_that_the_past_does_not_have_is_found(checked):
         monthly(4),
         [*monthly(8), *monthly(8, category="advertising")],
         [*monthly(12), paid("2026-04-20", "ZOOM", "-15.00", "advertising"), *monthly(3, last="2026-04-28")],
-        monthly(14, payee="OTHER"),
+        monthly(14, counterparty="OTHER"),
     ],
     ids=["short", "of both", "had it before", "of another"],
 )
@@ -106,7 +106,7 @@ def test_a_habit_is_not_the_same_payment_twice(checked):
 
 def test_an_amount_far_above_those_before_is_found(checked):
     """More than three times the largest of ten or more."""
-    check = checked(*monthly(10), paid("2026-05-10", "ZOOM", "-45.01"), *monthly(9, payee="X"))
+    check = checked(*monthly(10), paid("2026-05-10", "ZOOM", "-45.01"), *monthly(9, counterparty="X"))
     assert listed(check, "kind", "why") == [("amount", "at most 15.00 in 10 before")]
     assert checked(*monthly(10), paid("2026-05-10", "ZOOM", "-45.00")).frame.empty
     assert checked(*monthly(9), paid("2026-05-10", "ZOOM", "-450.00")).frame.empty
@@ -136,8 +136,11 @@ def test_days_before_and_after_are_not_listed(checked):
 
 def test_from_a_finding_to_a_plan_and_back(checked, tmp_path):
     """The expected category is proposed, applied and undone; what a person says is right is not listed again."""
-    mistakes = [paid(f"2026-05-{day}", payee, "-15.00", "advertising") for day, payee in ((10, "ZOOM"), (20, "SLACK"))]
-    check = checked(*monthly(14), *monthly(14, payee="SLACK"), *mistakes)
+    mistakes = [
+        paid(f"2026-05-{day}", counterparty, "-15.00", "advertising")
+        for day, counterparty in ((10, "ZOOM"), (20, "SLACK"))
+    ]
+    check = checked(*monthly(14), *monthly(14, counterparty="SLACK"), *mistakes)
     review = aa.review(checked.books, check)
     assert review.summary() == "Review: 0 of 2 transactions decided, 0.00 of 30.00 (0 %)"
     first, second = check.queue.sort_values("local_date")["transaction_id"]

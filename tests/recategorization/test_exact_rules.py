@@ -17,7 +17,7 @@ contains = "SQ *BLUE BTTL 0424"
 category = "Meals"
 [[rule]]
 name = "all coffee"
-merchant = "BLUE BTTL"
+counterparty = "BLUE BTTL"
 category = "Meals"
 exact = true
 [[rule]]

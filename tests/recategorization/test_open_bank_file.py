@@ -99,7 +99,7 @@ def test_the_sample_is_books_with_what_it_states():
     )
     assert value(income, "not_categorized") == Decimal("-112.59")
     queue = aa.uncategorized_queue(books)
-    assert queue["merchant"].tolist() == ["STAPLES", "BLUE BTTL", "BLUE BTTL", "BLUE BTTL"]
+    assert queue["counterparty"].tolist() == ["STAPLES", "BLUE BTTL", "BLUE BTTL", "BLUE BTTL"]
     assert books.notes[:3] == (
         "Not booked by Status: 'Pending' in 1 row; booked: 'Posted' in 7.",
         "Rows that are not booked: line 7 '03/31/2025, Pending, COSTCO GAS 0142, CARD 4471, -61.20'.",
@@ -597,7 +597,7 @@ def test_decisions_and_rules_are_those_of_the_edit_loop(opened, tmp_path):
     rules.write_text('[[rule]]\nname = "rent"\ncontains = "RENT"\ncategory = "expenses:rent"\n', encoding="utf-8")
     books = opened(rules=rules, categories=["expenses:meals", "income:sales"])
     review = aa.review(books)
-    groups = dict(zip(review.rows["merchant"], review.rows["group_id"], strict=True))
+    groups = dict(zip(review.rows["counterparty"], review.rows["group_id"], strict=True))
     assert set(groups) == {"SALES", "COFFEE"}
     review.assign(groups["COFFEE"], "meals")
     review.save(tmp_path / "decisions.csv")
@@ -606,7 +606,7 @@ def test_decisions_and_rules_are_those_of_the_edit_loop(opened, tmp_path):
     again = opened(rules=rules, decisions=tmp_path / "decisions.csv", categories=["income:sales"])
     income = aa.income_statement(again)
     assert (value(income, "expenses:rent"), value(income, "expenses:meals")) == (Decimal(900), Decimal(4))
-    assert aa.uncategorized_queue(again)["merchant"].tolist() == ["SALES"]
+    assert aa.uncategorized_queue(again)["counterparty"].tolist() == ["SALES"]
     decided = opened(rules=rules, decisions=[tmp_path / "decisions.csv", {groups["SALES"]: "income:sales"}])
     assert value(aa.income_statement(decided), "not_categorized") == 0
     assert value(aa.income_statement(decided), "income:sales") == Decimal(50)

@@ -92,7 +92,7 @@ class _Poster:
         rng = self.rng
         first, second = rng.sample(CATEGORIES, 2)
         whole, cash, kind, sign = self.amount(), rng.choice(CASH), rng.random(), rng.choice([1, -1])
-        text = f"Payee {rng.randrange(40)}"
+        text = f"Counterparty {rng.randrange(40)}"
         if kind < 0.12:
             other = rng.choice([one for one in CASH if one != cash])
             self.post(at, [(cash, -whole), (other, whole)], "Transfer")

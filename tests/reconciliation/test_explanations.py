@@ -32,7 +32,7 @@ def line_frame(seed=1, count=100):
         moment = start + dt.timedelta(hours=rng.randrange(24 * 80))
         category = rng.choice(["rent", "meals", "tips", "sales"])
         amount = Decimal(rng.randrange(100, 99999)) / 100 * (1 if category == "sales" else -1)
-        entries.append((moment, rng.choice(CASH), category, amount, f"Payee {number}"))
+        entries.append((moment, rng.choice(CASH), category, amount, f"Counterparty {number}"))
     lines, texts = [], []
     for number, (moment, cash, category, amount, text) in enumerate(entries):
         lines.append(Line(f"c{number}", cash, f"e{number}", moment, amount, text))

@@ -21,10 +21,10 @@ def lines(demo_company, ledgers):
 
 
 def test_a_pivot_is_one_line(lines, ledgers):
-    """Expenses by payee and month sum to the income statement, and rent is that of its one payee."""
+    """Expenses by counterparty and month sum to the income statement, and rent is that of its one counterparty."""
     frame = aa.analysis_frame(aa.Books(lines, ledgers))
     expenses = frame[frame["type"] == "expense"]
-    table = expenses.pivot_table(index="payee", columns="month", values="signed_amount", aggfunc="sum")
+    table = expenses.pivot_table(index="counterparty", columns="month", values="signed_amount", aggfunc="sum")
     assert list(table.columns) == ["2026-01", "2026-02", "2026-03"]
     assert table.loc["KENT AVE PROPERTIES"].tolist() == [7900.0] * 3
     revenue = -frame.loc[frame["type"] == "revenue", "signed_amount"].sum()

@@ -182,7 +182,7 @@ def test_a_table_of_a_page_has_a_name_and_no_data_of_its_own():
     table = make_table()
     text_cells = list(table.rows[1].cells[:4])
     heads = [*table.heads[:4], TableHead("Why", is_comparison=False, is_text=True)]
-    rows = [FigureRow("Rent", 0, "ledger", [*text_cells, FigureCell("new payee")])]
+    rows = [FigureRow("Rent", 0, "ledger", [*text_cells, FigureCell("new counterparty")])]
     page = Page(shared_figure_table_html(table._replace(heads=heads, rows=rows), "bridge"))
     tags = [tag for tag, _ in page.opened]
     assert not {"style", "script", "caption"} & set(tags)

@@ -21,9 +21,9 @@ DAY = dt.timedelta(days=1)
 CENT = Decimal("0.01")
 
 
-def pay(day, payee, amount, category="Rent"):
+def pay(day, counterparty, amount, category="Rent"):
     """Return a payment."""
-    return PLANTED.PAYMENT(day, "checking", Decimal(amount), payee, payee, "plain", category, category)
+    return PLANTED.PAYMENT(day, "checking", Decimal(amount), counterparty, counterparty, "plain", category, category)
 
 
 def company(weeks):
@@ -54,7 +54,7 @@ def with_series_that_stop(weeks):
 
 def frames(payments):
     """Return line entries and ledgers of payments."""
-    return PLANTED.FRAMES["frames"](sorted(payments, key=lambda one: (one.day, one.payee)), dt.date.max)
+    return PLANTED.FRAMES["frames"](sorted(payments, key=lambda one: (one.day, one.counterparty)), dt.date.max)
 
 
 BOOKS = frames(company(75))
@@ -88,10 +88,10 @@ def test_the_weeks_follow_from_what_recurs_and_the_average():
     frame = result.frame
     assert list(frame["end_date"]) == [pd.Timestamp(LAST + week * 7 * DAY) for week in range(1, 14)]
     due = result.payments
-    rent = due[due["payee"] == "LANDLORD"]
+    rent = due[due["counterparty"] == "LANDLORD"]
     assert list(rent["date"]) == [pd.Timestamp(2026, month, 1) for month in (7, 8, 9)]
     assert set(rent["amount"]) == {-1200.0}
-    assert (due.loc[due["payee"] == "WAGES", "date"].diff().dropna() == pd.Timedelta(days=14)).all()
+    assert (due.loc[due["counterparty"] == "WAGES", "date"].diff().dropna() == pd.Timedelta(days=14)).all()
     in_weeks = [
         -sum(-one.amount for one in due.itertuples() if week.start_date <= one.date <= week.end_date)
         for week in frame.itertuples()
@@ -114,9 +114,12 @@ def test_what_is_late_is_due_at_once_and_what_has_stopped_is_not():
     stopped = [pay(day, "OLD CLOUD", "-99.00") for day in months[:-2]]
     weekly = [pay(dt.date(2026, 6, 16) - number * 7 * DAY, "CLEANER", "-45.00") for number in range(12)]
     due = ahead(books=frames([*company(75), *late, *stopped, *weekly]), weeks=4).payments
-    assert list(due.loc[due["payee"] == "CLEANER", "date"].dt.day) == [1, 7, 14, 21, 28]
-    assert list(due.loc[due["payee"] == "INSURER", "date"]) == [pd.Timestamp("2026-07-01"), pd.Timestamp("2026-07-20")]
-    assert "OLD CLOUD" not in set(due["payee"])
+    assert list(due.loc[due["counterparty"] == "CLEANER", "date"].dt.day) == [1, 7, 14, 21, 28]
+    assert list(due.loc[due["counterparty"] == "INSURER", "date"]) == [
+        pd.Timestamp("2026-07-01"),
+        pd.Timestamp("2026-07-20"),
+    ]
+    assert "OLD CLOUD" not in set(due["counterparty"])
 
 
 def test_an_outlook_knows_nothing_of_later_lines():
@@ -251,7 +254,7 @@ def test_known_items_are_added_and_checked(tmp_path):
     assert result["known_items", 3].terms[0].label == "new oven, 15 Jul 2026"
     assert "1 known item of days that are not in these weeks left out." in result.notes
     (row,) = result.payments[result.payments["rhythm"] == "known"].itertuples()
-    assert (row.payee, row.amount, row.date) == ("new oven", -12000.0, pd.Timestamp("2026-07-15"))
+    assert (row.counterparty, row.amount, row.date) == ("new oven", -12000.0, pd.Timestamp("2026-07-15"))
     file = tmp_path / "known.csv"
     file.write_text("date,amount,category,note\n2026-07-15,-12000.00,Tools,new oven\n")
     pd.testing.assert_frame_equal(ahead(known=file).frame, result.frame)
@@ -279,11 +282,13 @@ def known_items(*rows):
     [("Rent", ""), ("", "Landlord"), ("Rent", "July, to the LANDLORD"), ("", "Land\u200blord"), ("\uff32ent", "July")],
 )
 def test_a_known_payment_replaces_the_one_that_recurs(category, note):
-    """It is not counted twice, in its week or in another: by the payee in its note, or else by its category."""
+    """It is not counted twice, in its week or in another: by the counterparty in its note, or else by its category."""
     result = ahead(known=known_items(("2026-07-05", "-1250.00", category, note)))
     assert exact(result.frame["cash"] - ahead().frame["cash"]) == [Decimal(-50)] * 13
     due = result.payments
-    assert list(due.loc[due["payee"] == "LANDLORD", "date"]) == [pd.Timestamp(2026, month, 1) for month in (8, 9)]
+    assert list(due.loc[due["counterparty"] == "LANDLORD", "date"]) == [
+        pd.Timestamp(2026, month, 1) for month in (8, 9)
+    ]
     assert ("The known -1,250.00 on 5 Jul 2026 replaces LANDLORD, -1,200.00 due on 1 Jul 2026.") in result.notes
     assert result["known_items", 1].amount == -1250.0
 
@@ -309,15 +314,15 @@ def test_what_is_known_beside_what_recurs():
 
 
 def test_a_known_payment_of_one_of_several():
-    """A category of several payees that are due is refused; the payee, or the amount of one of them, decides."""
+    """A category of several payees that are due is refused; the counterparty, or the amount of one of them, decides."""
     days = [(2025 + at // 12, at % 12 + 1, 1) for at in range(1, 18)]
     books = frames([*company(75), *(pay(dt.date(*day), "STORAGE", "-90.00") for day in days)])
     with pytest.raises(aa.errors.InputError) as refused:
         ahead(books=books, known=known_items(("2026-07-02", "-100.00", "Rent", "")))
     assert str(refused.value) == (
         "known: -100.00 on 2 Jul 2026 may be LANDLORD, -1,200.00 due on 1 Jul 2026 or STORAGE, -90.00 due on 1 Jul "
-        "2026; name the payee in its note, with the amount of one of them, or leave its category and payee out if it "
-        "is another payment"
+        "2026; name the counterparty in its note, with the amount of one of them, or leave its category and "
+        "counterparty out if it is another payment"
     )
     before = ahead(books=books).frame["cash"]
     for row, change in ((("2026-07-02", "-100.00", "Rent", "Storage"), -10), (("2026-07-02", "-90.00", "Rent", ""), 0)):
@@ -326,7 +331,7 @@ def test_a_known_payment_of_one_of_several():
 
 def test_a_known_payment_that_is_late():
     """It replaces the one that was due before the last day, until the next is due; so where averages are shown."""
-    books = frames([one for one in company(75) if (one.payee, one.day) != ("LANDLORD", dt.date(2026, 6, 1))])
+    books = frames([one for one in company(75) if (one.counterparty, one.day) != ("LANDLORD", dt.date(2026, 6, 1))])
     before = ahead("2026-06-15", books=books).frame["cash"]
     known = known_items(("2026-06-25", "-1200.00", "Rent", ""))
     after = ahead("2026-06-15", books=books, known=known)

@@ -17,10 +17,10 @@ PLANTED = SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "planted_rhythms.py"
 LAST = dt.date(2026, 6, 30)
 
 
-def pay(day, payee="LANDLORD", amount="-4500.00", category="Rent", account="checking"):
+def pay(day, counterparty="LANDLORD", amount="-4500.00", category="Rent", account="checking"):
     """Return a payment."""
     return PLANTED.PAYMENT(
-        dt.date.fromisoformat(day), account, Decimal(amount), payee, payee, "plain", category, category
+        dt.date.fromisoformat(day), account, Decimal(amount), counterparty, counterparty, "plain", category, category
     )
 
 
@@ -39,7 +39,7 @@ def test_a_monthly_payment():
     """Its day, range, amount, past days, sentence and entries."""
     result = recurring([*monthly("03"), pay("2026-05-09", "BOOKSHOP", "-30.00", "Postage")])
     (one,) = result.frame.to_dict("records")
-    assert (one["payee"], one["category"], one["rhythm"], one["usual_day"]) == (
+    assert (one["counterparty"], one["category"], one["rhythm"], one["usual_day"]) == (
         "LANDLORD",
         "Rent",
         "monthly",
@@ -61,7 +61,7 @@ def test_a_monthly_payment():
 
 
 def test_a_payee_in_several_spellings():
-    """Unicode forms, invisible characters and spaces make no other payee; each is in its rhythm."""
+    """Unicode forms, invisible characters and spaces make no other counterparty; each is in its rhythm."""
     spellings = [
         "Caf\u00e9 Joe's",
         "Cafe\u0301 Joe\u2019s",
@@ -69,8 +69,10 @@ def test_a_payee_in_several_spellings():
         "\uff23af\u00e9 Joe's",
         "Caf\u00e9\u200b Joe's",
     ]
-    (one,) = recurring([pay(f"2026-{at:02}-03", payee=text) for at, text in enumerate(spellings, start=1)]).payments
-    assert (one.payee, one.rhythm, len(one.occurrences)) == ("CAF\u00c9 JOES", "monthly", 5)
+    (one,) = recurring(
+        [pay(f"2026-{at:02}-03", counterparty=text) for at, text in enumerate(spellings, start=1)]
+    ).payments
+    assert (one.counterparty, one.rhythm, len(one.occurrences)) == ("CAF\u00c9 JOES", "monthly", 5)
 
 
 TWICE_A_MONTH = [f"2026-{month:02}-15" for month in range(1, 7)]
@@ -177,13 +179,13 @@ def test_nothing_is_claimed_of_less():
     assert not recurring(monthly("03", range(4, 7))).payments
     irregular = ["2026-01-03", "2026-01-29", "2026-03-17", "2026-03-20", "2026-05-02", "2026-06-25"]
     assert not recurring([pay(day) for day in irregular]).payments
-    assert not recurring(monthly("03", payee="TO SAVINGS", category=PLANTED.FRAMES["COMPANY"].TRANSFER)).payments
+    assert not recurring(monthly("03", counterparty="TO SAVINGS", category=PLANTED.FRAMES["COMPANY"].TRANSFER)).payments
 
 
 def test_two_subscriptions_of_a_payee():
     """Payments whose amounts, or categories, have their own rhythms are separate; one key finds one of them."""
-    small = monthly("05", payee="APPSTORE", amount="-2.99", category="Software")
-    large = monthly("17", payee="APPSTORE", amount="-9.99", category="Software")
+    small = monthly("05", counterparty="APPSTORE", amount="-2.99", category="Software")
+    large = monthly("17", counterparty="APPSTORE", amount="-9.99", category="Software")
     result = recurring([*small, *large])
     assert sorted((one.found.usual_day, one.next_units) for one in result.payments) == [
         ("on day 17", -999),

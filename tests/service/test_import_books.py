@@ -268,7 +268,7 @@ def test_invalid_files(store, books, tmp_path):
     path = tmp_path / "invalid.csv"
     for content, message in (
         (b"", "it is empty"),
-        (b"date,payee,amount\n2025-01-01,x,1\n", "line 1: its columns .* are not those of a line table"),
+        (b"date,counterparty,amount\n2025-01-01,x,1\n", "line 1: its columns .* are not those of a line table"),
         (f"{HEADER}\n".encode(), "no lines to import"),
         (f"{HEADER},amount\n{RENT}".encode(), "more than once: amount"),
         (f"{HEADER},tag\n{RENT}".encode(), "line 1: these columns are unknown: 'tag'"),

@@ -19,7 +19,7 @@ QUESTIONS = (
     "balance_by_day",
     "uncategorized_ageing",
     "cash_flow_by_tag",
-    "cash_flow_by_merchant",
+    "cash_flow_by_counterparty",
     "month_over_month",
     "amounts_by_statement_section",
     "entries_of_category",

@@ -233,7 +233,7 @@ STAR_SCHEMA = (
             "transaction_id": TEXT,
             "transaction_date": DATE,
             "description": TEXT,
-            "merchant": TEXT,
+            "counterparty": TEXT,
             "account_name": TEXT,
             "is_cash": FLAG,
             "transaction_amount": AMOUNT,
@@ -276,7 +276,7 @@ VIEWS = {
     "line_entries": (
         "Line entries with the names of their ledgers and transactions; one row is one line entry of the period.",
         """
-        select line.*, ledger.path, ledger.type, ledger.statement, ledger.statement_section, bank.merchant
+        select line.*, ledger.path, ledger.type, ledger.statement, ledger.statement_section, bank.counterparty
         from fact_line_entry as line
         inner join dim_ledger as ledger on ledger.ledger_id = line.ledger_id
         left join dim_transaction as bank on bank.transaction_id = line.transaction_id
@@ -286,7 +286,7 @@ VIEWS = {
         "Cash flow with the names of categories, accounts and merchants; one row is one category line.",
         """
         select flow.*, category.path as category, category.parent_name, category.type, account.cash_ledger_name,
-            bank.merchant
+            bank.counterparty
         from fact_cash_flow_line as flow
         inner join dim_ledger as category on category.ledger_id = flow.ledger_id
         left join dim_cash_ledger as account on account.cash_ledger_id = flow.cash_ledger_id
@@ -360,7 +360,7 @@ def attached_books(
     Books without proofs are compared with their report, whose verdict is that of every month.
     """
     time_zone = books.period.time_zone
-    database.create_function("merchant", _merchant, ["VARCHAR"], "VARCHAR", type=ARROW)
+    database.create_function("counterparty", _merchant, ["VARCHAR"], "VARCHAR", type=ARROW)
     database.create_function(
         "local_time", lambda instants: local_times(instants, time_zone), ["TIMESTAMPTZ"], "TIMESTAMP", type=ARROW
     )
@@ -449,7 +449,7 @@ def all_views() -> Iterator[tuple[str, str, str]]:
 
 
 def _merchant(descriptions: pa.ChunkedArray) -> pa.Array:
-    """Merchant of each description, as a function of DuckDB."""
+    """Counterparty of each description, as a function of DuckDB."""
     return pa.array(merchants(descriptions.to_pandas()), pa.string())
 
 

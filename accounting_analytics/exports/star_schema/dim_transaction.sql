@@ -11,14 +11,14 @@ own as (
     where id in (select id from first_line)
 ),
 called as (
-    select description, merchant(description) as merchant
+    select description, counterparty(description) as counterparty
     from (select distinct coalesce(transaction_description, '') as description from own)
 )
 select
     own.transaction_id,
     own.date as transaction_date,
     own.transaction_description as description,
-    called.merchant,
+    called.counterparty,
     account.name as account_name,
     account.is_cash,
     own.signed_amount as transaction_amount,

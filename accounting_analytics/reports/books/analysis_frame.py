@@ -1,4 +1,4 @@
-"""Line entries with what people group them by: type and path of the ledger, payee, month, direction."""
+"""Line entries with what people group them by: type and path of the ledger, counterparty, month, direction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import attach_notes, notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.schemas import Ledgers, LineEntries
-from accounting_analytics.reports.books.payees import entry_ids, payees_of_entries
+from accounting_analytics.reports.books.payees import counterparties_of_entries, entry_ids
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.books.zone_of_lines import refuse_other_days
 
@@ -35,10 +35,10 @@ def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
     -------
     DataFrame
         The line entries with ``local_date``, ``month`` (``2026-05``), ``type`` and ``sub_type`` of the ledger, its
-        ``path`` (``Expenses:Rent``), ``parent``, the name of the ledger above, null where there is none; ``payee``, the
-        merchant of the entry in upper case, empty without text; ``is_cash``, whether the ledger reports cash flow; and
-        ``direction``: ``inflow`` for debits of cash ledgers and credits of others, which bring cash in, else
-        ``outflow``.
+        ``path`` (``Expenses:Rent``), ``parent``, the name of the ledger above, null where there is none;
+        ``counterparty``, the counterparty of the entry in upper case, empty without text; ``is_cash``, whether the
+        ledger reports cash flow; and ``direction``: ``inflow`` for debits of cash ledgers and credits of others, which
+        bring cash in, else ``outflow``.
 
     Raises
     ------
@@ -53,7 +53,7 @@ def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
 
         frame = aa.analysis_frame(books)
         expenses = frame[frame["type"] == "expense"]
-        expenses.pivot_table(index="payee", columns="month", values="signed_amount", aggfunc="sum")
+        expenses.pivot_table(index="counterparty", columns="month", values="signed_amount", aggfunc="sum")
     """
     books = to_books(books)
     lines, chart = books.source.in_pandas("an analysis frame"), Ledgers.checked(books.ledgers)
@@ -72,7 +72,7 @@ def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
         frame, days = frame[is_shown], days[is_shown]
     names, rows = LedgerNames.from_frame(chart), chart.set_index("id")
     cash = set(rows.index[rows["report_cash_flow"]])
-    payees = payees_of_entries(frame, cash)
+    payees = counterparties_of_entries(frame, cash, books.source.open_items)
     is_cash = frame["ledger_id"].isin(cash)
     is_inflow = (frame["debit_credit"] == DebitCredit.DEBIT) == is_cash
     by_ledger = {
@@ -85,7 +85,7 @@ def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
         local_date=days,
         month=days.dt.strftime("%Y-%m").astype(TEXT),
         **{name: frame["ledger_id"].map(values).astype(TEXT) for name, values in by_ledger.items()},
-        payee=pd.Series([payees.get(one, "") for one in entry_ids(frame)], frame.index, dtype=TEXT),
+        counterparty=pd.Series([payees.get(one, "") for one in entry_ids(frame)], frame.index, dtype=TEXT),
         is_cash=is_cash,
         direction=pd.Series("outflow", frame.index, dtype=TEXT).mask(is_inflow, "inflow"),
     )

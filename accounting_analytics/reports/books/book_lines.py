@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from functools import cache, cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -36,19 +37,20 @@ from accounting_analytics.core.money import pandas_dtype, to_minor_units
 from accounting_analytics.core.periods import Period, day_label, days_label, local_date, zone
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.reports.books.extent import Extent
-from accounting_analytics.reports.books.payees import entry_ids, payees_of_entries
+from accounting_analytics.reports.books.payees import counterparties_of_entries, entry_ids
 from accounting_analytics.reports.figures.figure import checked_entries
 from accounting_analytics.reports.figures.line_table import ShownLine, texts_of
 from accounting_analytics.reports.figures.selections import Span, joined, simplified
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.figures.selections import Selection
 
 _DAY = dt.timedelta(days=1)
 _MOST_QUIET_DAYS = 7
+_NO_LEDGERS: Mapping[str, str] = MappingProxyType({})
 _NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
 
 
@@ -63,6 +65,8 @@ class LineSource:
         The ledgers that report cash flow.
     openings : collection of str
         The ledgers of opening balances, whose entries are no flows.
+    open_items : mapping of str to str
+        Receivables and payables, and the ledgers below them with their path from there.
     time_zone : str
         Zone that days are counted in.
     extent : Extent, optional
@@ -82,13 +86,14 @@ class LineSource:
         time_zone: str,
         *,
         openings: Collection[str] = (),
+        open_items: Mapping[str, str] = _NO_LEDGERS,
         extent: Extent | None = None,
         scale: int | None = None,
         asked: Period | None = None,
     ) -> None:
         # a name of the index may be that of a column, and no label is used
         self.frame = line_entries.reset_index(drop=True) if isinstance(line_entries, pd.DataFrame) else line_entries
-        self.cash, self.openings, self.time_zone = cash, openings, time_zone
+        self.cash, self.openings, self.open_items, self.time_zone = cash, openings, open_items, time_zone
         self.states_days = extent is not None
         self._stated, self._scale, self._asked = extent, scale, asked
 
@@ -137,9 +142,10 @@ class LineSource:
         return (unchecked, *self.exact.notes)
 
     @cached_property
-    def payees(self) -> dict[str, str]:
-        """Payee of each journal entry of the loaded days."""
-        return payees_of_entries(self.lines(Span(self.loaded.start_date, self.loaded.end_date)), self.cash)
+    def counterparties(self) -> dict[str, str]:
+        """Counterparty of each journal entry of the loaded days."""
+        lines = self.lines(Span(self.loaded.start_date, self.loaded.end_date))
+        return counterparties_of_entries(lines, self.cash, self.open_items)
 
     def in_pandas(self, what: str) -> pd.DataFrame:
         """Return the frame, if it is in pandas; one of another engine is refused."""

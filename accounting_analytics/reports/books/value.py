@@ -43,6 +43,7 @@ from accounting_analytics.reports.books.opening import (
     find_opening,
     given_opening,
 )
+from accounting_analytics.reports.books.payees import open_item_ledgers
 from accounting_analytics.reports.books.zone_of_lines import zone_of_lines
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.reports.figures.selections import Span
@@ -153,7 +154,14 @@ class Books(Result):
         scale = metadata.get("scale") if scale is None and metadata else scale
         openings = tree.in_order(required_ledgers(chart, {RequiredLedger.OPENING_BALANCE}))
         source = LineSource(
-            lines, tree.cash, day_zone.name, openings=openings, extent=extent, scale=scale, asked=chosen
+            lines,
+            tree.cash,
+            day_zone.name,
+            openings=openings,
+            open_items=open_item_ledgers(chart),
+            extent=extent,
+            scale=scale,
+            asked=chosen,
         )
         vars(self).update(
             time_zone=day_zone.name,
@@ -421,8 +429,15 @@ class Books(Result):
         days = self.source.loaded
         changes = _changes(self.source.in_pandas("with_lines"), own, self.scale)
         extent = self.extent._replace(days=days, label=label.strip(), changes=changes)
-        cash, openings = self.source.cash, self.source.openings
-        source = LineSource(own, cash, self.time_zone, openings=openings, extent=extent, scale=self.scale)
+        source = LineSource(
+            own,
+            self.source.cash,
+            self.time_zone,
+            openings=self.source.openings,
+            open_items=self.source.open_items,
+            extent=extent,
+            scale=self.scale,
+        )
         return self._replaced(source=source)
 
     def require_loaded(self, what: str) -> None:

@@ -144,7 +144,7 @@ class LineTable:
 
 
 class EntryTable:
-    """Lines of figures that have no selections, such as those of a payee: by the figures that have them, then by day.
+    """Lines of figures without selections, such as those of a counterparty: by the figures that have them, then by day.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 from rich.cells import cell_len, set_cell_size
 
-from accounting_analytics.core.chart_of_accounts import FinancialAccountType, LedgerType
+from accounting_analytics.core.chart_of_accounts import LedgerType
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.ledger_names import PATH_SEPARATOR
 from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, join_ids, printable, quote, shorten_middle
@@ -25,11 +25,12 @@ from accounting_analytics.core.name_keys import name_key
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import AgeingRows, Ledgers, OpenItems
+from accounting_analytics.reports.books.party_texts import NOT_NAMED, read_party_texts
+from accounting_analytics.reports.books.payees import OPEN_ITEMS, texts_of_lines
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.figures.figure_table import figure_table_html, table_of_figures
 from accounting_analytics.reports.figures.figure_text import TextColumn, figure_lines
-from accounting_analytics.reports.payees.party_texts import NOT_NAMED, read_party_texts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -49,15 +50,12 @@ _ITEMS, _INVOICE_WIDTH, _LEAST_PARTY = 30, 20, 12
 """How many open items of a ledger are listed as text, and widths of their numbers and parties."""
 _AVERAGED = dt.timedelta(days=365)
 _BETWEEN_NUMBERS = ", "
-_TEXTS = ("description", "journal_entry_description", "transaction_description")
 _OPENING = re.compile(r"\bopening\b|\bbrought forward\b", re.IGNORECASE)
 READ_FROM_TEXTS = (
     "Parties and invoice numbers are read from the texts of entries, and the parties of ledgers below from their names."
 )
 _SIGNS: Mapping[str, int] = {LedgerType.ASSET: 1, LedgerType.LIABILITY: -1}
 """Sign of a debit on ledgers that have ages, whatever their own side, as in statements."""
-AGED = (FinancialAccountType.ACCOUNTS_RECEIVABLE, FinancialAccountType.ACCOUNTS_PAYABLE)
-"""Types of account whose ages are listed."""
 
 
 class LedgerItem(NamedTuple):
@@ -312,7 +310,7 @@ def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[st
     against items of its party: those of the invoice numbers that it names, which its party, or only one party, has;
     else one of exactly its amount, also the only one of opening balances; else the oldest. Numbers are what follows
     "invoice" or "bill", also several. The party is the ledger below; else what follows words such as "payment of" or
-    "invoice 7 to", or else the merchant. The interface has no due dates, so that items are as old as their entries.
+    "invoice 7 to", or else the counterparty. The interface has no due dates, so that items are as old as their entries.
 
     Parameters
     ----------
@@ -365,7 +363,7 @@ def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[st
 
 def _chosen(chart: pd.DataFrame, names: LedgerNames, accounts: Iterable[str] | None) -> dict[str, dict[str, str]]:
     """Ledgers that are named, or else receivables and payables; each with those below it, and their paths from it."""
-    of_type = chart.loc[chart["financial_account_type"].isin(AGED), "id"]
+    of_type = chart.loc[chart["financial_account_type"].isin(OPEN_ITEMS), "id"]
     found = list(of_type if accounts is None else dict.fromkeys(names.find(one) for one in accounts))
     if not found:
         raise InputError(
@@ -442,10 +440,7 @@ def _items(
     """
     sign = _SIGNS[ledger_type]
     rows = lines[lines["ledger_id"].isin(list(below))]
-    texts = [
-        [str(one) for one in row if isinstance(one, str) and one.strip()]
-        for row in zip(*(rows[name] for name in _TEXTS if name in rows), strict=True)
-    ]
+    texts = texts_of_lines(rows)
     columns = (rows["id"], rows["local_date"].dt.date, rows["signed_amount"], rows["_entry"], rows["ledger_id"])
     found = [
         LedgerItem(

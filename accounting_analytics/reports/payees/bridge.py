@@ -1,4 +1,4 @@
-"""`Bridge`: why a total changed from one period to another, by category and payee."""
+"""`Bridge`: why a total changed from one period to another, by category and counterparty."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ class Bridge(Result):
 
     Amounts are positive where they increase the total: cash that comes in, or net income. ``bridge["before"]``,
     ``bridge["after"]``, ``bridge["change"]`` and ``bridge[step.key]`` are figures with their line entries; the sides of
-    a step are ``bridge[f"{step.key}|before"]`` and ``|after``, ``|last`` is the payment before those of a payee that
-    had none in the other period, and ``bridge["smaller_changes|5"]`` is all but the five largest steps.
+    a step are ``bridge[f"{step.key}|before"]`` and ``|after``, ``|last`` is the payment before those of a counterparty
+    that had none in the other period, and ``bridge["smaller_changes|5"]`` is all but the five largest steps.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Bridge(Result):
         columns: dict[str, Any] = {
             "label": [one.label for one in self.steps],
             "category": [one.category for one in self.steps],
-            "payee": [one.payee or None for one in self.steps],
+            "counterparty": [one.counterparty or None for one in self.steps],
             "cause": [one.cause.name for one in self.steps],
             "rhythm": [one.cause.rhythm or None for one in self.steps],
             "amount": float_amounts([one.change for one in figures]),
@@ -141,7 +141,7 @@ class Bridge(Result):
             "days": [", ".join(f"{day.date}" for day in one.cause.payments) or None for one in self.steps],
             "key": [one.key for one in self.steps],
         }
-        texts = ("label", "category", "payee", "cause", "rhythm", "days", "key")
+        texts = ("label", "category", "counterparty", "cause", "rhythm", "days", "key")
         frame = pd.DataFrame(columns).astype(dict.fromkeys(texts, "str"))
         frame.attrs |= {"scale": self.scale, "notes": self.notes}
         return frame
@@ -292,17 +292,20 @@ def bridge(
 ) -> Bridge:
     """Explain why a total changed, in steps that sum exactly to the change.
 
-    Between two periods each payee of a category has one step, its change, with the first cause that fits:
+    Between two periods each counterparty of a category has one step, its change, with the first cause that fits:
 
     1. ``earlier`` or ``later``: one payment was made on the other side of the edge that the periods share. This is
        claimed only where it explains the whole change: the period with the payment has two payments more than the
        other; both have payments of the same amounts once it is counted in the other; it is within `edge_days` of the
        edge, and a payment of the same amount is within `edge_days` of the other end of that period, which is its place
-       in the other one (rent on 1 and 28 February, and none in March). A payee that has no payment in the earlier
-       period must also have been paid before it, in the lines of the books.
-    2. In the later period only: ``new payee`` or ``new customer`` (no payment in any loaded line before it), ``new
-       category`` (the payee was paid before, in others), else ``paid before``, with the rhythm where there is one.
-    3. In the earlier period only: ``gone`` (the rhythm of the payee has two payments or more until the end of the later
+       in the other one (rent on 1 and 28 February, and none in March). A counterparty that has no payment in the
+       earlier period must also have been paid before it, in the lines of the books.
+    2. In the later period only: ``new counterparty`` or ``new customer`` (no payment in any loaded line before it),
+    ``new
+       category`` (the counterparty was paid before, in others), else ``paid before``, with the rhythm where there is
+       one.
+    3. In the earlier period only: ``gone`` (the rhythm of the counterparty has two payments or more until the end of
+    the later
        period, and none came since), ``missed`` (it has one), ``not due`` (it has none), else ``no payment``.
     4. ``more payments`` or ``fewer payments``, of more or less money. The additional ones are named if all others are
        on the same days of both periods, counted from the first, up to three days apart, and the gaps between them are
@@ -310,11 +313,11 @@ def bridge(
     5. ``larger payments`` or ``smaller payments`` where their number does not say why; ``other amounts`` where money
        moved in opposite directions. If a single one of as many payments has another amount, it is named.
 
-    A payment is what a journal entry moved in the category; categories of a payee that are in one journal entry, as
-    wages and their taxes, are one step. The payee is the merchant of the transaction's description, else of the journal
-    entry's; entries without either are one step of their category, ``other``, and so are ``transfers`` between own
-    accounts. Rhythms are those of :func:`~accounting_analytics.recurring_payments`, and rest on all loaded lines: load
-    a year or more before the two periods.
+    A payment is what a journal entry moved in the category; categories of a counterparty that are in one journal entry,
+    as wages and their taxes, are one step. The counterparty is the counterparty of the transaction's description, else
+    of the journal entry's; entries without either are one step of their category, ``other``, and so are ``transfers``
+    between own accounts. Rhythms are those of :func:`~accounting_analytics.recurring_payments`, and rest on all loaded
+    lines: load a year or more before the two periods.
 
     Parameters
     ----------
@@ -367,7 +370,7 @@ def bridge(
     sides = [one.joined(categories) for one in read]
     history = cache(lambda: found.history(columns, categories))
     steps = found.steps(sides, categories, edge, history)
-    ranks = {(one.ledger_ids[0], one.payee): rank for rank, one in enumerate(steps)}
+    ranks = {(one.ledger_ids[0], one.counterparty): rank for rank, one in enumerate(steps)}
     lines = BridgedLines(
         pd.concat([side.frame for side in sides], ignore_index=True),
         np.repeat([False, True], [len(side.frame) for side in sides]),
@@ -391,7 +394,7 @@ def bridge(
         _all=tuple(steps),
         _lines=lines,
         _last={
-            one.key: history().lines.of_payment((one.ledger_ids[0], one.payee), one.cause.last)
+            one.key: history().lines.of_payment((one.ledger_ids[0], one.counterparty), one.cause.last)
             for one in steps
             if one.cause.last and one.cause.rhythm
         },
@@ -454,7 +457,7 @@ class _BridgedTotal(NamedTuple):
 
     def _paid_lines(self, chosen: Sequence[Selection]) -> PaidLines:
         entries = self.figures.entries(chosen)
-        return PaidLines.of_entries(entries, self.source.payees, self.figures.transfers, self.source.scale)
+        return PaidLines.of_entries(entries, self.source.counterparties, self.figures.transfers, self.source.scale)
 
     def steps(
         self,
@@ -467,18 +470,18 @@ class _BridgedTotal(NamedTuple):
         before, after = (side.payments() for side in sides)
 
         def step(key: StepKey) -> BridgeStep:
-            ledger_ids, payee = categories[key], key[1]
+            ledger_ids, counterparty = categories[key], key[1]
             old, new = tuple(before.get(key, ())), tuple(after.get(key, ()))
-            if payee:
+            if counterparty:
                 cause = find_cause(key, old, new, edge, history)
             else:
                 cause = Cause(TRANSFERRED if key[0] in self.figures.transfers else NO_PAYEE)
             names = [_category_name(self.figures.ledgers, one) for one in ledger_ids]
             return BridgeStep(
-                f"{key[0]}{KEY_SEPARATOR}{payee}",
+                f"{key[0]}{KEY_SEPARATOR}{counterparty}",
                 ledger_ids,
                 _joined_names(names),
-                payee,
+                counterparty,
                 cause,
                 old,
                 new,

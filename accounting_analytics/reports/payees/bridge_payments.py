@@ -1,4 +1,4 @@
-"""Payments behind a bridge: lines by category and payee, and what changed between two sides of them."""
+"""Payments behind a bridge: lines by category and counterparty, and what changed between two sides of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PaidLines(NamedTuple):
-    """Lines of a total in some days: as they are, their exact units in it, and the category and payee of each."""
+    """Lines of a total in some days: as they are, their exact units, and the category and counterparty of each."""
 
     frame: pd.DataFrame
     units: list[int]
@@ -45,13 +45,15 @@ class PaidLines(NamedTuple):
     def joined(self, categories: Mapping[StepKey, Sequence[str]]) -> PaidLines:
         """Lines whose category is the first of those that are one step."""
         keys = [
-            (categories[ledger_id, payee][0], payee) if (ledger_id, payee) in categories else (ledger_id, payee)
-            for ledger_id, payee in self.keys
+            (categories[ledger_id, counterparty][0], counterparty)
+            if (ledger_id, counterparty) in categories
+            else (ledger_id, counterparty)
+            for ledger_id, counterparty in self.keys
         ]
         return self._replace(keys=keys)
 
     def payments(self) -> dict[StepKey, list[Payment]]:
-        """Payments by category and payee in order of their days: the lines of a journal entry together."""
+        """Payments by category and counterparty in order of their days: the lines of a journal entry together."""
         found: dict[tuple[StepKey, str], Payment] = {}
         days = self.frame["local_date"].dt.date
         for key, entry_id, day, units in zip(self.keys, entry_ids(self.frame), days, self.units, strict=True):
@@ -69,7 +71,7 @@ class PaidLines(NamedTuple):
 
 
 def categories_of_steps(sides: Iterable[PaidLines]) -> dict[StepKey, tuple[str, ...]]:
-    """Categories that are one step, the largest first: those of a payee with lines in the same journal entry."""
+    """Categories that are one step, the largest first: those of a counterparty with lines in the same journal entry."""
     sizes: Counter[StepKey] = Counter()
     of_entry: defaultdict[str, dict[StepKey, None]] = defaultdict(dict)
     for side in sides:
@@ -89,7 +91,7 @@ def categories_of_steps(sides: Iterable[PaidLines]) -> dict[StepKey, tuple[str, 
     }
 
 
-NEW, NEW_CUSTOMER, NEW_CATEGORY, AGAIN = "new payee", "new customer", "new category", "paid before"
+NEW, NEW_CUSTOMER, NEW_CATEGORY, AGAIN = "new counterparty", "new customer", "new category", "paid before"
 GONE, MISSED, NOT_DUE, NO_PAYMENT = "gone", "missed", "not due", "no payment"
 EARLIER, LATER = "earlier", "later"
 MORE, FEWER, LARGER, SMALLER, OTHER_AMOUNTS = (
@@ -130,9 +132,10 @@ class Cause(NamedTuple):
     rhythm : str
         How often there is a payment, where that is known.
     last : Payment, optional
-        Of a payee that was paid before, the last payment before those of the period.
+        Of a counterparty that was paid before, the last payment before those of the period.
     day : date, optional
-        Of a new payee the first loaded day, else the day of the next payment: expected, or after the later period.
+        Of a new counterparty the first loaded day, else the day of the next payment: expected, or after the later
+        period.
     """
 
     name: str
@@ -154,7 +157,7 @@ class History(NamedTuple):
     payments : mapping
         Their payments by step, oldest first.
     first_days : mapping
-        First day of each payee, in any category.
+        First day of each counterparty, in any category.
     """
 
     since: dt.date
@@ -164,11 +167,11 @@ class History(NamedTuple):
 
     @classmethod
     def of_lines(cls, since: dt.date, lines: PaidLines) -> Self:
-        """Find the payments and the first day of each payee."""
+        """Find the payments and the first day of each counterparty."""
         payments = lines.payments()
         first_days: dict[str, dt.date] = {}
-        for (_, payee), (first, *_) in payments.items():
-            first_days[payee] = min(first_days.get(payee, first.date), first.date)
+        for (_, counterparty), (first, *_) in payments.items():
+            first_days[counterparty] = min(first_days.get(counterparty, first.date), first.date)
         return cls(since, lines, payments, first_days)
 
 
@@ -212,7 +215,7 @@ def find_cause(
     edge: PeriodEdge,
     find_history: Callable[[], History],
 ) -> Cause:
-    """Decide the first cause that fits the payments of a payee."""
+    """Decide the first cause that fits the payments of a counterparty."""
 
     def was_paid_earlier() -> bool:
         return any(one.date < edge.first_day for one in find_history().payments.get(key, ()))
@@ -245,7 +248,7 @@ def _days_like(payments: Sequence[Payment], past: Iterable[Payment]) -> list[dt.
 
 
 def _only_later(key: StepKey, payments: tuple[Payment, ...], later: Period, history: History) -> Cause:
-    """Payments in the later period only: a new payee, one that is new in the category, or one that was paid before."""
+    """Payments in the later period only: a counterparty that is new, or new in the category, or was paid before."""
     of_step = history.payments.get(key, payments)
     past = [one for one in of_step if one.date < later.start_date]
     if not past:
@@ -370,18 +373,18 @@ def _unmatched(
 
 
 class BridgeStep(NamedTuple):
-    """The change of a payee in a category, or in those that its journal entries have together.
+    """The change of a counterparty in a category, or in those that its journal entries have together.
 
     Attributes
     ----------
     key : str
-        Ledger id and payee, separated by ``|``: finds the figure in the bridge.
+        Ledger id and counterparty, separated by ``|``: finds the figure in the bridge.
     ledger_ids : tuple of str
         The categories, the largest first.
     category : str
         Their names, or how many they are.
-    payee : str
-        The payee, in upper case; empty for entries without text, and for transfers between own accounts.
+    counterparty : str
+        The counterparty, in upper case; empty for entries without text, and for transfers between own accounts.
     cause : Cause
         Why it changed, and the payments that it is about.
     before, after : tuple of Payment
@@ -393,7 +396,7 @@ class BridgeStep(NamedTuple):
     key: str
     ledger_ids: tuple[str, ...]
     category: str
-    payee: str
+    counterparty: str
     cause: Cause
     before: tuple[Payment, ...]
     after: tuple[Payment, ...]
@@ -416,7 +419,7 @@ class BridgeStep(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Category and payee; of all smaller changes together, how many there are."""
+        """Category and counterparty; of all smaller changes together, how many there are."""
         if not self.ledger_ids or self.cause.name == TRANSFERRED:
             return self.category
-        return f"{self.category}: {self.payee or 'without text'}"
+        return f"{self.category}: {self.counterparty or 'without text'}"

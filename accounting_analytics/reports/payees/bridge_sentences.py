@@ -84,7 +84,7 @@ def total_sentence(words: BridgeWords, figures: StepFigures) -> str:
 
 def step_sentence(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
     """Sentence about one step."""
-    subject = f"{step.category}, {step.payee}" if step.payee else step.category
+    subject = f"{step.category}, {step.counterparty}" if step.counterparty else step.category
     change = f"{words.size(figures.change)} {_direction(step, words)}"
     return f"{subject}: {change} than {words.before}: {_clause(step, words, figures)}."
 
@@ -149,7 +149,7 @@ def _one_sided_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures
 
 
 def _rhythm(step: BridgeStep) -> str:
-    """How often a payee is paid, or pays; empty where that is not known."""
+    """How often a counterparty is paid, or pays; empty where that is not known."""
     word = "booked" if step.kind != "cash" else "received" if step.before_units + step.after_units > 0 else "paid"
     return f"{word} {step.cause.rhythm}" if step.cause.rhythm else ""
 
@@ -174,7 +174,7 @@ def _direction(step: BridgeStep, words: BridgeWords) -> str:
     is_more = step.units > 0
     if step.kind in {"expense", "revenue"}:
         return f"{'more' if is_more == (step.kind == 'revenue') else 'less'} {step.kind}"
-    if step.payee and step.kind == "cash":
+    if step.counterparty and step.kind == "cash":
         if step.before_units <= 0 and step.after_units <= 0:
             return "less paid" if is_more else "more paid"
         if step.before_units >= 0 and step.after_units >= 0:

@@ -119,7 +119,7 @@ class CashHistory:
     moved : mapping of date to int
         Units of each day.
     payees : mapping
-        Payments by payee and direction, oldest first.
+        Payments by counterparty and direction, oldest first.
     weeks : int
         How many weeks are forecast.
     """

@@ -46,7 +46,7 @@ from accounting_analytics.reports.payees.cash_forecast import (
     SHOWN,
     CashHistory,
 )
-from accounting_analytics.reports.payees.recurring import payments_by_payee
+from accounting_analytics.reports.payees.recurring import payments_by_counterparty
 from accounting_analytics.reports.statements.kinds import cash_flow_statement
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ class Outlook(Result):
         rows: list[tuple[Any, ...]] = []
         for one in self.expected:
             last = one.payment.occurrences[-1]
-            texts = (one.payment.payee, one.payment.category, self._amount(one.units), one.payment.rhythm)
+            texts = (one.payment.counterparty, one.payment.category, self._amount(one.units), one.payment.rhythm)
             rows.append((one.day, *texts, last.date, self._amount(last.units)))
         rows += [
             (one.day, one.note, one.category or None, self._amount(one.units), _KNOWN, None, None)
@@ -242,7 +242,7 @@ class Outlook(Result):
         payment, like = one.payment, one.payment.expected
         return self._make(
             f"{payment.key} {one.day}{KEY_SEPARATOR}expected",
-            f"{payment.payee}, {day_label(one.day)}",
+            f"{payment.counterparty}, {day_label(one.day)}",
             one.units,
             f"expected {payment.rhythm} {payment.found.usual_day}, as it was on {day_label(like.date)}",
             _load_entries=partial(self._of_entries, like.entry_ids),
@@ -341,7 +341,7 @@ class Outlook(Result):
         due = sorted((one for one in self.expected if one.day <= until and one.units < 0), key=lambda one: one.units)
         if due:
             largest = ", ".join(
-                f"{one.payment.payee} {self._text(-one.units)} on {day_label(one.day)}" for one in due[:3]
+                f"{one.payment.counterparty} {self._text(-one.units)} on {day_label(one.day)}" for one in due[:3]
             )
             total = self._text(-sum(one.units for one in due))
             which = "before cash is lowest" if self.lowest_week else f"until {day_label(until)}"
@@ -472,10 +472,10 @@ class Outlook(Result):
         lines = [table.title, *figure_lines(table.rows, columns, TERMINAL_WIDTH)]
         yield ResultPart(lines, html=partial(figure_table_html, table))
         yield ResultPart([f"- {one}" for one in self.sentences()])
-        due = self.payments[["date", "payee", "category", "amount", "rhythm"]].head(_LISTED)
+        due = self.payments[["date", "counterparty", "category", "amount", "rhythm"]].head(_LISTED)
         texts = [
-            f"- {day:%d} {month_name(day)}  {format_amount(exact_amount(amount, self.scale)):>14}  {payee} ({rhythm})"
-            for day, payee, _, amount, rhythm in due.itertuples(index=False)
+            f"- {day:%d} {month_name(day)}  {format_amount(exact_amount(amount, self.scale)):>14}  {who} ({rhythm})"
+            for day, who, _, amount, rhythm in due.itertuples(index=False)
         ]
         of_all = "" if len(texts) == len(self.payments) else f", {len(texts)} of {len(self.payments)} payments"
         yield ResultPart([f"Due next{of_all}:", *texts] if texts else [], due, rest="payments; .payments has all")
@@ -529,11 +529,11 @@ def outlook(
 
     The weeks together move what the last 26 weeks moved on average, or what the same weeks of the year before moved,
     where that was much better in past weeks. Payments with a rhythm (:func:`recurring_payments`) are in their weeks,
-    and what is left is the same in each. Known items are added; one whose note names a payee, or else whose category
-    is that of a payment with a rhythm, replaces the payment that is due within its days, and a note says so. Ranges
-    are made for 80 of 100 balances, of the past errors of outlooks on these books, in proportion to how much cash
-    moved: wider where more balances were outside of past ranges, narrower where fewer were. The score compares outlooks
-    made in past weeks, of what was known then, with what came.
+    and what is left is the same in each. Known items are added; one whose note names a counterparty, or else whose
+    category is that of a payment with a rhythm, replaces the payment that is due within its days, and a note says so.
+    Ranges are made for 80 of 100 balances, of the past errors of outlooks on these books, in proportion to how much
+    cash moved: wider where more balances were outside of past ranges, narrower where fewer were. The score compares
+    outlooks made in past weeks, of what was known then, with what came.
 
     Parameters
     ----------
@@ -617,7 +617,7 @@ def _read_history(rows: pd.DataFrame, source: LineSource, last: dt.date, weeks: 
     of_cash = rows[rows["ledger_id"].isin(cash)]
     for day, amount in zip(of_cash["local_date"].dt.date, of_cash["signed_amount"], strict=True):
         moved[day] += to_minor_units(amount, source.scale)
-    payees = payments_by_payee(rows, cash, names.transfers, source.scale)
+    payees = payments_by_counterparty(rows, source, names.transfers)
     named = {
         key: [one._replace(category=names.names.name(one.category)) for one in payments]
         for key, payments in payees.items()
@@ -663,28 +663,33 @@ class _Recurring:
         scale: int,
     ) -> None:
         self._expected = [one for week in forecast.payments for one in week]
-        self._payees = {name_key(payee) for payee, _ in payees}
+        self._payees = {name_key(counterparty) for counterparty, _ in payees}
         self._first, self._names, self._scale = forecast.day + _DAY, names, scale
         self._replaced: list[ExpectedPayment] = []
         self.notes: list[str] = []
 
     def replaced_by(self, item: KnownItem) -> list[ExpectedPayment]:
-        """Find the payment that a known item is: of the payee in its note, or else of its category, within its days."""
-        payee = self._payee(item)
+        """Find the payment that a known item is: of the counterparty in its note, else of its category."""
+        counterparty = self._payee(item)
         categories = {self._names.name(one) for one in self._names.matches(item.category)}
         alike = [
             one
             for one in self._expected
             if one.units * item.units >= 0 and not any(one is other for other in self._replaced)
-            if (name_key(one.payment.payee) == payee if payee else one.payment.category in categories)
+            if (
+                name_key(one.payment.counterparty) == counterparty
+                if counterparty
+                else one.payment.category in categories
+            )
         ]
         near = [one for one in alike if self._is_within(one, item.day)]
         near = [one for one in near if one.units == item.units] or near
         if len({one.payment.key for one in near}) > 1:
             several = " or ".join(sorted({self._text(one) for one in near}))
             raise InputError(
-                f"known: {self._amount(item.units)} on {day_label(item.day)} may be {several}; name the payee in its "
-                "note, with the amount of one of them, or leave its category and payee out if it is another payment"
+                f"known: {self._amount(item.units)} on {day_label(item.day)} may be {several}; name the "
+                "counterparty in its note, with the amount of one of them, or leave its category and counterparty "
+                "out if it is another payment"
             )
         if near:
             found = min(near, key=lambda one: abs(one.day - item.day))
@@ -693,7 +698,7 @@ class _Recurring:
                 f"The known {self._amount(item.units)} on {day_label(item.day)} replaces {self._text(found)}."
             )
             return [found]
-        if payee and alike:
+        if counterparty and alike:
             other = min(alike, key=lambda one: abs(one.day - item.day))
             self.notes.append(
                 f"The known {self._amount(item.units)} on {day_label(item.day)} is added to {self._text(other)}, "
@@ -702,10 +707,10 @@ class _Recurring:
         return []
 
     def _payee(self, item: KnownItem) -> str:
-        """Key of the payee of past payments that a note names; empty if it names none."""
-        (merchant,) = merchants([item.note])
+        """Key of the counterparty of past payments that a note names; empty if it names none."""
+        (counterparty,) = merchants([item.note])
         note = f" {name_key(item.note)} "
-        named = [one for one in self._payees if f" {one} " in note or one == name_key(merchant)]
+        named = [one for one in self._payees if f" {one} " in note or one == name_key(counterparty)]
         return max(named, key=len, default="")
 
     def _is_within(self, one: ExpectedPayment, day: dt.date) -> bool:
@@ -718,7 +723,7 @@ class _Recurring:
         return one.day - tolerance <= day <= last
 
     def _text(self, one: ExpectedPayment) -> str:
-        return f"{one.payment.payee}, {self._amount(one.units)} due on {day_label(one.day)}"
+        return f"{one.payment.counterparty}, {self._amount(one.units)} due on {day_label(one.day)}"
 
     def _amount(self, units: int) -> str:
         return format_amount(from_minor_units(units, self._scale))

@@ -18,7 +18,7 @@ from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, PaymentRhythms
 from accounting_analytics.reports.books.book_lines import entries_among
 from accounting_analytics.reports.books.category_ledgers import Categories
-from accounting_analytics.reports.books.payees import payees_of_entries
+from accounting_analytics.reports.books.payees import counterparties_of_entries
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, figure_of_entries
 from accounting_analytics.reports.payees.rhythms import LEAST_PAYMENTS, RECENT, FoundRhythm, find_rhythm
@@ -27,16 +27,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.core.periods import DateLike
+    from accounting_analytics.reports.books.book_lines import LineSource
     from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.figures.figure import Figure
 
 _DAY, _YEAR = dt.timedelta(days=1), dt.timedelta(days=366)
-_SHOWN = ["payee", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
+_SHOWN = ["counterparty", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
 _VARIED = f"Where amounts vary, the next one is estimated as the middle one of the last {RECENT}."
 
 
 class Occurrence(NamedTuple):
-    """What a payee moved on a day: signed units of cash, the category of most of it, and the journal entries."""
+    """What a counterparty moved on a day: signed units of cash, the category of most of it, and the journal entries."""
 
     date: dt.date
     units: int
@@ -49,14 +50,14 @@ class Occurrence(NamedTuple):
 
 
 class RecurringPayment(NamedTuple):
-    """A payee with a rhythm.
+    """A counterparty with a rhythm.
 
     Attributes
     ----------
     key : str
         Finds its figure in the result.
-    payee, category : str
-        The payee, in upper case, and the name of the category of the latest payment.
+    counterparty, category : str
+        The counterparty, in upper case, and the name of the category of the latest payment.
     occurrences : tuple of Occurrence
         Its payments, oldest first; those of a day are one.
     found : FoundRhythm
@@ -66,7 +67,7 @@ class RecurringPayment(NamedTuple):
     """
 
     key: str
-    payee: str
+    counterparty: str
     category: str
     occurrences: tuple[Occurrence, ...]
     found: FoundRhythm
@@ -132,7 +133,7 @@ class RecurringPayment(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RecurringPayments(Result):
-    """What :func:`recurring_payments` returns; ``result[key]`` is the figure of a payee's payments with their entries.
+    """What :func:`recurring_payments` returns; ``result[key]`` is the figure of the payments of a counterparty.
 
     Parameters
     ----------
@@ -161,7 +162,7 @@ class RecurringPayments(Result):
             dearer, since = one.dearer
             values = (
                 one.key,
-                one.payee,
+                one.counterparty,
                 one.category,
                 "inflow" if recent[0] > 0 else "outflow",
                 one.rhythm,
@@ -183,22 +184,22 @@ class RecurringPayments(Result):
         return frame
 
     def __getitem__(self, key: str) -> Figure:
-        """Figure of all payments of a payee with a rhythm, by its key or the payee."""
-        found = [one for one in self.payments if key in {one.key, one.payee}]
+        """Figure of all payments of a counterparty with a rhythm, by its key or the counterparty."""
+        found = [one for one in self.payments if key in {one.key, one.counterparty}]
         if len(found) != 1:
-            similar = did_you_mean(str(key), [one.payee for one in self.payments])
+            similar = did_you_mean(str(key), [one.counterparty for one in self.payments])
             why = "is several" if found else "has no rhythm"
             raise InputError(f"{quote(key)} {why}; {similar if similar and not found else 'the keys are in .frame'}")
         return self._figure(found[0], found[0].key, found[0].occurrences)
 
     def last(self, payment: RecurringPayment) -> Figure:
-        """Figure of the latest payment of a payee, with its entries."""
+        """Figure of the latest payment of a counterparty, with its entries."""
         return self._figure(payment, f"{payment.key}{KEY_SEPARATOR}last", payment.occurrences[-1:])
 
     def _figure(self, payment: RecurringPayment, key: str, occurrences: Sequence[Occurrence]) -> Figure:
         entries = {entry for one in occurrences for entry in one.entry_ids}
         rows = entries_among(self._lines, self._lines["_entry"].isin(entries))
-        label = f"{payment.payee}, {payment.category}"
+        label = f"{payment.counterparty}, {payment.category}"
         return figure_of_entries(key, label, rows, scale=self.scale, calculation="its cash lines")
 
     def summary(self) -> str:
@@ -211,7 +212,7 @@ class RecurringPayments(Result):
         return f"{text}: {paid:,} paid, {len(self.payments) - paid:,} received{of_these}."
 
     def sentences(self) -> list[str]:
-        """One sentence for each payee."""
+        """One sentence for each counterparty."""
         return [self._sentence(one) for one in self.payments]
 
     def _sentence(self, one: RecurringPayment) -> str:
@@ -223,10 +224,11 @@ class RecurringPayments(Result):
             expected = f"{one.status}: {self._size(one.next_units)} was due on {due}"
         more, since = one.dearer
         dearer = f", {self._size(more)} dearer since {day_label(since)}" if since else ""
+        who = f"{one.counterparty}, {one.category}"
         how = f"{'received' if last.units > 0 else 'paid'} {one.rhythm} {one.found.usual_day}"
         return (
-            f"{one.payee}, {one.category}: {how}, last {self._size(last.units)} on {day_label(last.date)}{dearer}; "
-            f"{expected}; met {one.found.met:,} of {one.found.tried:,} past days."
+            f"{who}: {how}, last {self._size(last.units)} on {day_label(last.date)}{dearer}; {expected}; "
+            f"met {one.found.met:,} of {one.found.tried:,} past days."
         )
 
     def _size(self, units: int) -> str:
@@ -245,12 +247,12 @@ class RecurringPayments(Result):
 def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> RecurringPayments:
     """Find the payees that are paid, or pay, in a rhythm, and what is due next, late, dearer or stopped.
 
-    A payment is what a journal entry moved on the ledgers that report cash flow; payments of a payee on one day are
-    one, and transfers between own accounts are none. Amounts of a payee that have a rhythm each, as several
-    subscriptions, are separate, and so are categories where all of them together have none. Weekly, fortnightly,
-    twice a month, every four weeks, monthly, every second month, quarterly and yearly rhythms are claimed of four
-    payments or more, if the rhythm, from the days before each, would have met four of five of the latest 24 within a
-    few days (2 of a week, 4 of a month, 7 of a year).
+    A payment is what a journal entry moved on the ledgers that report cash flow; payments of a counterparty on one day
+    are one, and transfers between own accounts are none. Amounts of a counterparty that have a rhythm each, as several
+    subscriptions, are separate, and so are categories where all of them together have none. Weekly, fortnightly, twice
+    a month, every four weeks, monthly, every second month, quarterly and yearly rhythms are claimed of four payments or
+    more, if the rhythm, from the days before each, would have met four of five of the latest 24 within a few days (2 of
+    a week, 4 of a month, 7 of a year).
 
     Parameters
     ----------
@@ -282,12 +284,14 @@ def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> Recurr
     source, last = books.source, books.last_day(as_of)
     if missing := source.missing_until(last):
         raise IncompleteLoadError(f"what recurs until {day_label(last)} is not known: {missing}")
-    names, cash, rows = Categories(Ledgers.checked(books.ledgers), set()), set(source.cash), source.until(last)
-    by_payee = payments_by_payee(rows, cash, names.transfers, source.scale)
+    names, rows = Categories(Ledgers.checked(books.ledgers), set()), source.until(last)
+    by_counterparty = payments_by_counterparty(rows, source, names.transfers)
     payments = [
         found
-        for (payee, direction), occurrences in sorted(by_payee.items())
-        for found in PayeeRhythms.of_payments(f"{payee}{KEY_SEPARATOR}{direction}", payee, occurrences).as_of(last)
+        for (counterparty, direction), occurrences in sorted(by_counterparty.items())
+        for found in PayeeRhythms.of_payments(
+            f"{counterparty}{KEY_SEPARATOR}{direction}", counterparty, occurrences
+        ).as_of(last)
     ]
     named = [one._replace(category=names.names.name(one.category)) for one in payments]
     ordered = sorted(named, key=lambda one: (one.next_units > 0, one.status == "stopped", one.due, one.key))
@@ -302,10 +306,11 @@ def _chosen_note(books: Books) -> tuple[str, ...]:
     return (f"Of lines {books.extent.label}.",) if books.extent.label else ()
 
 
-def payments_by_payee(
-    rows: pd.DataFrame, cash: set[str], transfers: str | None, scale: int
+def payments_by_counterparty(
+    rows: pd.DataFrame, source: LineSource, transfers: str | None
 ) -> dict[tuple[str, str], list[Occurrence]]:
-    """Payments by payee and direction, oldest first; entries without text, and transfers, are none."""
+    """Payments by counterparty and direction, oldest first; entries without text, and transfers, are none."""
+    cash, scale = set(source.cash), source.scale
     moved, days = Counter[str](), dict[str, dt.date]()
     parts: dict[str, Counter[str]] = defaultdict(Counter)
     columns = (rows["_entry"], rows["ledger_id"], rows["local_date"].dt.date, rows["signed_amount"])
@@ -316,7 +321,7 @@ def payments_by_payee(
             days[entry] = min(days.get(entry, day), day)
         else:
             parts[entry][ledger_id] += abs(units)
-    payees = payees_of_entries(rows, cash)
+    payees = counterparties_of_entries(rows, cash, source.open_items)
     found: dict[tuple[str, str], list[Occurrence]] = defaultdict(list)
     for entry, units in moved.items():
         category = max(sorted(parts[entry]), key=parts[entry].__getitem__, default=None)
@@ -327,18 +332,18 @@ def payments_by_payee(
 
 
 class PayeeRhythms(NamedTuple):
-    """Rhythms of a payee, as of no day: of each amount, None where it has none, of all payments, of each category."""
+    """Rhythms of a counterparty, as of no day: of each amount (None without one), of all payments, of each category."""
 
     amounts: list[RecurringPayment | None]
     whole: RecurringPayment | None
     categories: list[RecurringPayment | None]
 
     @classmethod
-    def of_payments(cls, key: str, payee: str, payments: Sequence[Occurrence]) -> Self:
+    def of_payments(cls, key: str, counterparty: str, payments: Sequence[Occurrence]) -> Self:
         """Find the rhythms of payments, oldest first."""
-        amounts = _of_parts(key, payee, payments, lambda one: f"{one.units}")
-        whole = _rhythm(key, payee, payments)
-        return cls(amounts, whole, [] if whole else _of_parts(key, payee, payments, lambda one: one.category))
+        amounts = _of_parts(key, counterparty, payments, lambda one: f"{one.units}")
+        whole = _rhythm(key, counterparty, payments)
+        return cls(amounts, whole, [] if whole else _of_parts(key, counterparty, payments, lambda one: one.category))
 
     def as_of(self, last: dt.date) -> list[RecurringPayment]:
         """Return what recurs on a day: several subscriptions, all payments, those of categories, or of amounts."""
@@ -352,13 +357,13 @@ class PayeeRhythms(NamedTuple):
 
 
 def _of_parts(
-    key: str, payee: str, payments: Iterable[Occurrence], name: Callable[[Occurrence], str]
+    key: str, counterparty: str, payments: Iterable[Occurrence], name: Callable[[Occurrence], str]
 ) -> list[RecurringPayment | None]:
     """Find the rhythm of each part of the payments."""
     parts: dict[str, list[Occurrence]] = defaultdict(list)
     for one in payments:
         parts[name(one)].append(one)
-    return [_rhythm(f"{key}{KEY_SEPARATOR}{text}", payee, part) for text, part in sorted(parts.items())]
+    return [_rhythm(f"{key}{KEY_SEPARATOR}{text}", counterparty, part) for text, part in sorted(parts.items())]
 
 
 def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
@@ -370,10 +375,10 @@ def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
     return list(days.values())
 
 
-def _rhythm(key: str, payee: str, payments: Sequence[Occurrence]) -> RecurringPayment | None:
+def _rhythm(key: str, counterparty: str, payments: Sequence[Occurrence]) -> RecurringPayment | None:
     """Find the rhythm of payments; those of a day are one."""
     if len(payments) < LEAST_PAYMENTS:
         return None
     payments = _by_day(payments)
     found = find_rhythm([one.date for one in payments])
-    return None if found is None else RecurringPayment(key, payee, payments[-1].category, tuple(payments), found)
+    return None if found is None else RecurringPayment(key, counterparty, payments[-1].category, tuple(payments), found)

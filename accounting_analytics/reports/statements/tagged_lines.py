@@ -246,6 +246,6 @@ def _part(lines: LineSource, frame: pd.DataFrame, days: Period, *, of_flows: boo
     """Lines of a part, which state no load of their own."""
     own = frame.reset_index(drop=True)
     own.attrs = {}
-    part = LineSource(own, lines.cash, lines.time_zone, scale=lines.scale, asked=days)
+    part = LineSource(own, lines.cash, lines.time_zone, open_items=lines.open_items, scale=lines.scale, asked=days)
     part.is_tagged = of_flows
     return part

@@ -209,7 +209,7 @@ def test_rule_is_added(run_demo, tmp_path):
     assert file.read_text() == f"{RULES}\n{added.stdout}"
     _, *command = shlex.split(added.stderr.splitlines()[-1].partition("try it: ")[2])
     assert run_demo(*command).stdout.startswith("3 rules decide ")
-    assert f'merchant = "{group["merchant"]}"' in added.stdout
+    assert f'counterparty = "{group["counterparty"]}"' in added.stdout
 
 
 @pytest.mark.parametrize(

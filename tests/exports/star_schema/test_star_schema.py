@@ -165,10 +165,10 @@ def test_transactions_state_what_is_uncategorized(database, quarter):
 
 
 def test_transactions_state_their_merchant(database):
-    """Transactions of one merchant have one name, whatever store number or code their descriptions have."""
+    """Transactions of one counterparty have one name, whatever store number or code their descriptions have."""
     (found,) = rows(
         database,
-        """select merchant, count(*) > 3, count(distinct description) > 3 from dim_transaction
+        """select counterparty, count(*) > 3, count(distinct description) > 3 from dim_transaction
         where description like 'SHELL OIL%' group by all""",
     )
     assert found == ("SHELL OIL", True, True)

@@ -68,6 +68,6 @@ def review(propose, queue, ledgers, tmp_path):
 
 @pytest.fixture
 def groups(queue):
-    """Return the id of the group of each merchant."""
+    """Return the id of the group of each counterparty."""
     found = aa.group_queue(queue)
-    return dict(zip(found["merchant"], found["group_id"], strict=True))
+    return dict(zip(found["counterparty"], found["group_id"], strict=True))

@@ -108,7 +108,7 @@ def test_keys_do_everything(page, review):
 
 
 def test_search_filter_and_sort(page, review):
-    """Words of payee, text, day and amount find; a tick on a group takes only what is found; ticks stay."""
+    """Words of counterparty, text, day and amount find; a tick on a group takes only what is found; ticks stay."""
     page.click(".search")
     page.type("trip 30.01")
     assert [row[4] for row in page.rows()] == ["1 of 3"]
@@ -125,7 +125,7 @@ def test_search_filter_and_sort(page, review):
     set_value(page, "select[aria-label=Account]", "Bank")
     assert [row[2] for row in page.rows()] == ["ACME CORP INVOICE", "TRANSFER TO CARD"]
     set_value(page, "select[aria-label=Account]", "")
-    page.click(".head button", "Payee")
+    page.click(".head button", "Counterparty")
     assert [row[2] for row in page.rows()][:2] == ["ACME CORP INVOICE", "CORNER DELI"]
     page.click(".head button", "Transactions")
     assert [row[2] for row in page.rows()][:2] == ["UBER TRIP", "CORNER DELI"]
@@ -144,7 +144,7 @@ def set_value(page, selector, value):
 
 
 def test_buttons_of_a_row(page, review, tmp_path):
-    """Accept, skip and decide again act on their row, undo and redo say on what; a rule is made of one payee."""
+    """Accept, skip and decide again act on their row, undo and redo say on what; a rule is made of one counterparty."""
     page.click(".row", "CORNER DELI", part=".tick")
     page.click(".row", "UBER TRIP", part="[data-action=accept]")
     page.click(".row", "ACME", part="[data-action=skip]")
@@ -158,7 +158,7 @@ def test_buttons_of_a_row(page, review, tmp_path):
     assert page.rows()[0][7] == "Sales?"
     assert "a rule needs a category" in page.click("button", "Make a rule")
     page.click(".row", "CORNER DELI", part=".tick")
-    page.click(".row", "UBER TRIP", part=".merchant .first")
+    page.click(".row", "UBER TRIP", part=".counterparty .first")
     assert page.click("button", "Make a rule").startswith("Added to ")
     assert "UBER TRIP" in (tmp_path / "rules.toml").read_text(encoding="utf-8")
 
@@ -201,7 +201,7 @@ def test_a_group_shows_which_proposal_is_missing(browser, tmp_path, propose, que
 
 def test_a_category_that_does_not_exist_is_named(page, review):
     """Enter on a misspelt category says so at once, with the nearest name, and the text stays to be corrected."""
-    page.click(".row", "CORNER DELI", part=".merchant .first")
+    page.click(".row", "CORNER DELI", part=".counterparty .first")
     page.type("Travl")
     assert page.texts(".choices li") == []
     assert page.press("Enter") == "no discovered ledger matches 'Travl'; did you mean 'Travel'?"
@@ -222,7 +222,7 @@ def test_the_text_of_a_row_has_a_line_of_its_own(page, review, width):
     text, count, whole, grid, states = (
         page.browser.evaluate(f"{box}({one})")
         for one in (
-            f"{row}.querySelector('.merchant .first')",
+            f"{row}.querySelector('.counterparty .first')",
             f"{row}.querySelector('.count')",
             row,
             f"{GRID}.querySelector('.grid')",
@@ -260,7 +260,7 @@ def test_texts_of_the_books_do_not_run(hostile):
         hostile.click(".row.group", part=".fold")
     hostile.type("meals")
     hostile.press("Enter")
-    assert HOSTILE in "".join(hostile.texts(".row .merchant .first"))
+    assert HOSTILE in "".join(hostile.texts(".row .counterparty .first"))
     assert hostile.browser.evaluate("document.title") == "Review"
     assert hostile.browser.evaluate(f"{GRID}.querySelectorAll('img, script').length") == 0
     assert hostile.browser.evaluate(FOREIGN) == []

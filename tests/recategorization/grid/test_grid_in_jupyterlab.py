@@ -71,9 +71,9 @@ def expected(company, rejected):
     queue = aa.uncategorized_queue(books)
     groups = aa.group_queue(queue)
     of_card = groups.loc[groups["ledger_name"] == "Business Credit Card", "group_id"].head(40)
-    proposed = groups.loc[groups["merchant"].isin(PROPOSED.keys() - {rejected}), ["group_id", "merchant"]]
+    proposed = groups.loc[groups["counterparty"].isin(PROPOSED.keys() - {rejected}), ["group_id", "counterparty"]]
     new = dict.fromkeys(of_card, "Office Supplies")
-    new |= {group_id: PROPOSED[merchant] for group_id, merchant in proposed.itertuples(index=False)}
+    new |= {group_id: PROPOSED[counterparty] for group_id, counterparty in proposed.itertuples(index=False)}
     names = books.names
     rows = zip(queue["transaction_id"], queue["group_id"], strict=True)
     return {one: ("reviewer", {names.find(new[group_id])}) for one, group_id in rows if group_id in new}
@@ -147,15 +147,15 @@ def test_a_review_from_the_filter_to_the_books(browser, lab, tmp_path, company, 
     # of what the rules propose, one group is rejected and all else is accepted
     notebook.choose("Account", "")
     notebook.choose("Show", "proposed")
-    rejected = browser.evaluate(f"{GRID}.querySelector('.row.group .merchant .first').innerText")
+    rejected = browser.evaluate(f"{GRID}.querySelector('.row.group .counterparty .first').innerText")
     browser.click(notebook.element(".row.group [data-action=skip]"))
     notebook.shows("skipped: no plan changes them.")
     browser.click(notebook.element(".head .tick"))
     browser.click(notebook.element("button", "Accept"))
     notebook.shows("accepted.")
-    # a rule is made of the payee with the most money
+    # a rule is made of the counterparty with the most money
     notebook.choose("Show", "decided")
-    browser.click(notebook.element(".row.group .merchant"))
+    browser.click(notebook.element(".row.group .counterparty"))
     browser.click(notebook.element("button", "Make a rule"))
     notebook.shows("Added to rules.toml")
     assert (tmp_path / "rules.toml").read_text(encoding="utf-8").count("[[rule]]") == 1

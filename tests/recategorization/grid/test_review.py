@@ -34,7 +34,7 @@ def categories(review):
 
 def test_groups_have_the_order_of_the_queue(review, queue):
     """Merchants come first, most money first, then transfers and splits, as in the groups of the queue."""
-    assert review.frame["merchant"].tolist() == aa.group_queue(queue)["merchant"].tolist()
+    assert review.frame["counterparty"].tolist() == aa.group_queue(queue)["counterparty"].tolist()
     assert review.frame["amount"].tolist() == list(
         map(Decimal, ("900.00", "-60.00", "-25.00", "500.00", "-500.00", "-30.00"))
     )
@@ -297,7 +297,7 @@ def test_reasons_and_confidence_are_shown(propose, queue, ledgers):
         reason="31 of 31 payments", confidence=[0.9999, None]
     )
     review = aa.review(books_of(ledgers), queue, proposals=suggested.sample(frac=1, random_state=1))
-    reasons = dict(zip(review.frame["merchant"], review.frame["reason"], strict=True))
+    reasons = dict(zip(review.frame["counterparty"], review.frame["reason"], strict=True))
     assert "31 of 31 payments" in reasons["CORNER DELI"]
     rows = {one: row for row, one in enumerate(review.rows["transaction_id"])}
     assert review.reason(rows["uber-1"]) == "31 of 31 payments (99.9 %)"

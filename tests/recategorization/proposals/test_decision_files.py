@@ -58,10 +58,10 @@ def cells_of(file):
 
 
 def fill_in(file, categories, separator=",", encoding="utf-8-sig"):
-    """Write categories into the rows whose description or merchant is given, in reverse order, as Excel saves them."""
+    """Write categories into the rows whose description or counterparty is given, backwards, as Excel saves them."""
     rows = cells_of(file)
     for row in rows:
-        row["category"] = categories.get(row["merchant"], "") or categories.get(row.get("transaction_id"), "")
+        row["category"] = categories.get(row["counterparty"], "") or categories.get(row.get("transaction_id"), "")
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, rows[0], delimiter=separator, lineterminator="\r\n")
     writer.writeheader()
@@ -78,10 +78,10 @@ def test_groups_are_written(queue, file, write):
     """Every group but the split one has a row without category, most money first, with local dates and no formula."""
     assert write(queue, file, time_zone="Pacific/Auckland") == 5
     rows = cells_of(file)
-    assert [(row["category"], row["kind"], row["merchant"], row["amount"]) for row in rows] == [
-        ("", "merchant", "BLUE BOTTLE", "-40.00"),
-        ("", "merchant", "STAPLES", "-5.00"),
-        ("", "merchant", "'=1+1", "-4.00"),
+    assert [(row["category"], row["kind"], row["counterparty"], row["amount"]) for row in rows] == [
+        ("", "counterparty", "BLUE BOTTLE", "-40.00"),
+        ("", "counterparty", "STAPLES", "-5.00"),
+        ("", "counterparty", "'=1+1", "-4.00"),
         ("", "transfer", "PAYMENT", "70.00"),
         ("", "transfer", "TRANSFER", "-70.00"),
     ]
@@ -90,7 +90,7 @@ def test_groups_are_written(queue, file, write):
         "2025-03-11",
         "2025-03-12",
     )
-    assert set(queue["description"]) > {row["description"] for row in rows if row["merchant"] != "'=1+1"}
+    assert set(queue["description"]) > {row["description"] for row in rows if row["counterparty"] != "'=1+1"}
     assert file.stat().st_mode & 0o777 == 0o600
 
 
@@ -130,7 +130,7 @@ def test_a_workbook_is_filled_in(books, queue, file, write, options):
          for name, cell in row.items()] for row in cells_of(file)
     ]  # fmt: skip
     for row in rows:
-        if row[names.index("transaction_id" if options else "merchant")].value in {"BLUE BOTTLE", "txn-0-0"}:
+        if row[names.index("transaction_id" if options else "counterparty")].value in {"BLUE BOTTLE", "txn-0-0"}:
             row[0].value = "Meals"
     opened.save(workbook)
     decided = aa.decide(queue, workbook, books_of(books.ledgers))
@@ -193,8 +193,8 @@ def test_every_unusable_row_is_named(books, queue, file, write):
     ("text", "message"),
     [
         ("category,group_id\n,a\n", "has no decision: the column category is empty"),
-        ("category,merchant\nMeals,a\n", "row 2: it has a category, but neither group_id nor transaction_id"),
-        ("group_id,merchant\na,b\n", "is not a file of decisions: the first row lacks category"),
+        ("category,counterparty\nMeals,a\n", "row 2: it has a category, but neither group_id nor transaction_id"),
+        ("group_id,counterparty\na,b\n", "is not a file of decisions: the first row lacks category"),
         ("category,group_id\nMeals,\n", "row 2: it has a category, but neither group_id nor transaction_id"),
         ("category,group_id\nMeals,a\nSales,a\n", "row 3: 'a' has the category 'Sales' here, but 'Meals' in row 2"),
         ('category,group_id\nMeals,"a\n', "row 2 is not a row of CSV"),

@@ -24,9 +24,9 @@ def queue(books):
 
 @pytest.fixture(scope="module")
 def groups(queue):
-    """Return the id of the group of each merchant."""
+    """Return the id of the group of each counterparty."""
     found = aa.group_queue(queue)
-    return dict(zip(found["merchant"], found["group_id"], strict=True))
+    return dict(zip(found["counterparty"], found["group_id"], strict=True))
 
 
 def reasons(proposals):

@@ -43,7 +43,7 @@ def test_rows_that_a_queue_has_twice_are_refused(queue_of, books):
 
 
 def test_groups_of_one_merchant_direction_and_account(queue_of):
-    """Noisy descriptions of one merchant are one group; its direction and account divide it; most money is first."""
+    """Noisy descriptions of one counterparty are one group; direction and account divide it; most money is first."""
     queue = queue_of(
         ("card", "-10.10", "SQ *BLUE BOTTLE 1234"),
         ("card", "-30.20", "BLUE BOTTLE 04/12/26"),
@@ -53,7 +53,7 @@ def test_groups_of_one_merchant_direction_and_account(queue_of):
     )
     groups = aa.group_queue(queue)
     exact = QueueGroups.exact(groups).frame
-    assert shown(exact, "merchant", "direction", "ledger_id", "transaction_count", "amount", "description") == [
+    assert shown(exact, "counterparty", "direction", "ledger_id", "transaction_count", "amount", "description") == [
         ("BLUE BOTTLE", "outflow", "bank", 1, Decimal("-40.40"), "POS PURCHASE BLUE BOTTLE"),
         ("BLUE BOTTLE", "outflow", "card", 2, Decimal("-40.30"), "BLUE BOTTLE 04/12/26"),
         ("BLUE BOTTLE", "inflow", "card", 1, Decimal("5.05"), "BLUE BOTTLE"),
@@ -66,13 +66,13 @@ def test_groups_of_one_merchant_direction_and_account(queue_of):
 
 
 def test_ids_are_readable_and_stable(queue_of):
-    """An id begins with the merchant and does not depend on the other transactions."""
+    """An id begins with the counterparty and does not depend on the other transactions."""
     rows = [("card", "-10.00", "SQ *BLUE BOTTLE"), ("bank", "-9.00", "BLUE BOTTLE"), ("bank", "-8.00", "4711")]
     groups = aa.group_queue(queue_of(*rows))
     assert [one.rpartition("-")[0] for one in groups["group_id"]] == ["blue-bottle", "blue-bottle", "4711"]
     assert groups["group_id"].is_unique
     (alone,) = aa.group_queue(queue_of(rows[0]))["group_id"]
-    assert alone == groups["group_id"][0] == "blue-bottle-245706"
+    assert alone == groups["group_id"][0] == "blue-bottle-82e039"
 
 
 def test_transfers_are_apart(queue_of):
@@ -96,7 +96,7 @@ def test_transfers_are_apart(queue_of):
         ("card", "Bank", Decimal("80.00"), 1),
         ("bank", "Card", Decimal("-80.00"), 1),
     }
-    assert transfers.index.min() > groups.index[groups["kind"] == "merchant"].max()
+    assert transfers.index.min() > groups.index[groups["kind"] == "counterparty"].max()
     assert transfers["group_id"].str.startswith("transfer-").all()
     assert groups.attrs["notes"][1].startswith("4 likely transfers between own accounts")
 
@@ -123,8 +123,8 @@ def test_splits_are_apart(books):
     """A split transaction is in a group of its own, with its uncategorized part only."""
     split = ("card", "-50.00", "ULINE", ("out", "20.00"), ("meals", "30.00"))
     groups = aa.group_queue(books.queue(split, ("card", "-10.00", "ULINE")))
-    assert shown(groups, "kind", "merchant", "amount") == [
-        ("merchant", "ULINE", Decimal("-10.00")),
+    assert shown(groups, "kind", "counterparty", "amount") == [
+        ("counterparty", "ULINE", Decimal("-10.00")),
         ("split", "ULINE", Decimal("-20.00")),
     ]
     assert groups.attrs["notes"] == (
@@ -144,12 +144,12 @@ def test_transactions_are_counted_not_rows(books):
 
 
 def test_withheld_amounts_are_no_payment(books, read_rules):
-    """Of wages with tax withheld the payee was paid the cash; what is uncategorized are the whole wages."""
+    """Of wages with tax withheld the counterparty was paid the cash; what is uncategorized are the whole wages."""
     lines = books.payments(("bank", "-750.00", "PAYROLL", ("loan", "-250.00"), ("out", "1000.00")))
     queue = aa.uncategorized_queue(books_of(books.ledgers, lines[lines["id"] != "line-0-1"]))
     assert shown(queue, "transaction_amount", "uncategorized_amount") == [(Decimal("-750.00"), Decimal("-1000.00"))]
     (group,) = aa.group_queue(queue).itertuples()
-    assert (group.merchant, group.amount) == ("PAYROLL", Decimal("-1000.00"))
+    assert (group.counterparty, group.amount) == ("PAYROLL", Decimal("-1000.00"))
     rules = read_rules("[[rule]]\nname = 'payroll'\ncontains = 'PAYROLL'\nmax_amount = 750\ncategory = 'Meals'\n")
     assert shown(aa.propose(queue, rules, books_of(books.ledgers)), "rule", "transaction_amount") == [
         ("payroll", Decimal("-750.00"))
@@ -163,7 +163,7 @@ def test_ages(queue_of):
     """The age of a group is counted from its first transaction to the newest of the queue, or to a given day."""
     queue = queue_of(("bank", "-9.00", "RENT", 0), ("bank", "-8.00", "RENT", 5), ("bank", "-7.00", "FEE", 9))
     groups = aa.group_queue(queue)
-    assert shown(groups, "merchant", "age_days", "newest_age_days") == [("RENT", 9, 4), ("FEE", 0, 0)]
+    assert shown(groups, "counterparty", "age_days", "newest_age_days") == [("RENT", 9, 4), ("FEE", 0, 0)]
     assert groups["first_datetime"][0] == NOON
     assert groups["last_datetime"][0] == NOON + pd.Timedelta(days=5)
     assert aa.group_queue(queue, as_of="2025-03-31")["age_days"].tolist() == [21, 12]

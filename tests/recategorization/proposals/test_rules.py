@@ -31,7 +31,7 @@ def transactions(*descriptions):
         "transaction_amount": [Decimal("-5.00")] * count,
         "direction": ["outflow"] * count,
         "ledger_id": ["bank"] * count,
-        "merchant": merchants(descriptions),
+        "counterparty": merchants(descriptions),
     }
     return Queue.exact_from_columns(columns)
 
@@ -47,7 +47,7 @@ def matches(rules, *descriptions):
     return [name is not None for name in rules.match(transactions(*descriptions), {}).deciding]
 
 
-@pytest.mark.parametrize("condition", ["contains", "regex", "merchant"])
+@pytest.mark.parametrize("condition", ["contains", "regex", "counterparty"])
 def test_spellings_of_a_name_are_one(condition):
     """Unicode forms, invisible characters and apostrophes make no difference, in the rule or in the text."""
     spellings = [
@@ -70,8 +70,8 @@ def test_spellings_of_a_name_are_one(condition):
     [
         ("[[rule]]\ncontains = 'x'\ncategory = 'Meals'", "rule 1 at line 1: name is missing"),
         ("[[rule]]\nname = 'a'\ncontains = 'x'", "rule 1 ('a') at line 1: category is missing"),
-        (RULE, "either contains or regex or merchant"),
-        (RULE + "contains = 'x'\nmerchant = 'x'", "either contains or regex"),
+        (RULE, "either contains or regex or counterparty"),
+        (RULE + "contains = 'x'\ncounterparty = 'x'", "either contains or regex"),
         (RULE + "contains = 3", "contains: must be non-empty text, not 3"),
         (RULE + r"regex = '(a)\1'", "does not compile"),
         (RULE + "contains = 'x'\nmax = 3", "unknown key 'max'"),
@@ -144,9 +144,9 @@ def test_patterns_do_not_backtrack(read_rules, *, pattern, expected):
 
 
 def test_merchant_is_compared_without_noise(read_rules):
-    """A merchant matches its noisy descriptions, however it is written in the rule, and no other merchant."""
+    """A counterparty matches its noisy descriptions, however it is written in the rule, and no other counterparty."""
     for text in ("Blue Bottle", "SQ *BLUE BOTTLE 1234"):
-        rules = read_rules(f"{RULE}merchant = '{text}'")
+        rules = read_rules(f"{RULE}counterparty = '{text}'")
         assert matches(rules, "blue bottle 04/12/26", "BLUE BOTTLE COFFEE", "BLUE") == [True, False, False]
 
 
@@ -196,7 +196,7 @@ def test_lines_of_rules(read_rules):
 EXISTING = "# my rules\n\n[[rule]]\nname = 'tea'  # green\ncontains = 'tea'\ncategory = 'Sales'\n\n\n"
 ADDED = """[[rule]]
 name = "joes \\"pizza\\", outflow, Card"
-merchant = "JOES \\"PIZZA\\""
+counterparty = "JOES \\"PIZZA\\""
 category = "Expenses:Meals"
 direction = "outflow"
 ledger = "Card"
@@ -233,7 +233,7 @@ def test_rule_of_some_days(books, queue, tmp_path):
     group = aa.group_queue(queue)["group_id"][0]
     rule = add_rule(file, OpenQueue(queue, books.ledgers), group, "meals", day_of_month="1-5, 15")
     days = 'day_of_month = "1-5, 15"\n'
-    assert rule == ADDED.replace('Card"\nmerchant', 'Card, day 1-5, 15"\nmerchant') + days
+    assert rule == ADDED.replace('Card"\ncounterparty', 'Card, day 1-5, 15"\ncounterparty') + days
     with pytest.raises(RulesError, match="day_of_month: must be days from 1 to 31"):
         add_rule(file, OpenQueue(queue, books.ledgers), group, "meals", day_of_month="32")
     assert file.read_text() == rule

@@ -1,4 +1,4 @@
-"""Suggestions from each payee's own past, and when there are none."""
+"""Suggestions from each counterparty's own past, and when there are none."""
 
 import datetime as dt
 import re
@@ -18,15 +18,17 @@ QUEUE_FROM = dt.date(2024, 12, 1)
 def pay(noisy_books):
     """Return a function that makes a payment from the card."""
 
-    def pay(day, payee, category, amount="-20.00"):
-        return noisy_books.Payment(day, "card", Decimal(amount), payee, payee, "plain", category, category)
+    def pay(day, counterparty, category, amount="-20.00"):
+        return noisy_books.Payment(
+            day, "card", Decimal(amount), counterparty, counterparty, "plain", category, category
+        )
 
     return pay
 
 
 @pytest.fixture(scope="module")
 def clear(pay):
-    """Return two years of ten payees with one category each: two payments of each payee in every month."""
+    """Return two years of ten payees with one category each: two payments of each counterparty in every month."""
     categories = ("Meals", "Fuel", "Software", "Rent", "Postage")
     return [
         pay(dt.date(year, month, day + number), f"PAYEE {letter} SHOP", categories[number % 5], f"-{20 + day}.00")
@@ -55,7 +57,7 @@ def by_text(suggestions):
 
 
 def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
-    """Each payment of a known payee gets the category of its past, with the past transactions as reason."""
+    """Each payment of a known counterparty gets the category of its past, with the past transactions as reason."""
     suggestions = suggest(clear)
     assert len(suggestions) == 20
     assert by_text(suggestions)["PAYEE B SHOP"] == "Fuel"
@@ -71,7 +73,7 @@ def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
 
 
 def test_payees_without_a_history_have_none(suggest, clear, pay):
-    """A payee that is new has no suggestion, and neither has a transaction without a text."""
+    """A counterparty that is new has no suggestion, and neither has a transaction without a text."""
     suggestions = suggest(
         [*clear, pay(dt.date(2024, 12, 5), "PAYEE Z SHOP", "Fuel"), pay(dt.date(2024, 12, 6), "", "Fuel")]
     )
@@ -80,7 +82,7 @@ def test_payees_without_a_history_have_none(suggest, clear, pay):
 
 
 def test_the_account_tells_categories_apart(suggest, clear, pay):
-    """A payee with one category on each account gets that of the account; on one account it would have none."""
+    """A counterparty with one category on each account gets that of the account; on one account it would have none."""
     card = [pay(dt.date(2024, month, 3), "TWO THINGS", "Meals") for month in range(1, 13)]
     bank = [pay(dt.date(2024, month, 4), "TWO THINGS", "Rent") for month in range(1, 13)]
     assert "TWO THINGS" not in by_text(suggest([*clear, *card, *bank]))
@@ -90,7 +92,7 @@ def test_the_account_tells_categories_apart(suggest, clear, pay):
 
 
 def test_the_direction_tells_categories_apart(suggest, clear, pay):
-    """Receipts from a payee say nothing about payments to it."""
+    """Receipts from a counterparty say nothing about payments to it."""
     refund = pay(dt.date(2024, 12, 9), "PAYEE B SHOP", "Fuel", "20.00")
     assert len(suggest([*clear, refund])) == 20
     rebates = [pay(dt.date(2024, month, 3), "PAYEE B SHOP", "Interest", "20.00") for month in range(1, 13)]
@@ -117,8 +119,8 @@ def test_a_short_history_is_not_enough(suggest, clear):
     suggestions = suggest(few)
     assert suggestions.empty
     assert aa.notes(suggestions)[0] == (
-        "There are no suggestions: a precision of 98.0% can be checked from 133 past transactions on whose payee had "
-        "others before, and there are 60."
+        "There are no suggestions: a precision of 98.0% can be checked from 133 past transactions on whose "
+        "counterparty had others before, and there are 60."
     )
     assert len(suggest(few, precision=0.95)) == 20
 

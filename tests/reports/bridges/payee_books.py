@@ -76,14 +76,14 @@ def entries_of(draw, first=dt.date(2025, 1, 1), last=dt.date(2025, 3, 31), *, si
     return found
 
 
-def paid(*days, cents=-320_000, payee="OAK STREET", ledger="rent"):
-    """Return payments of a payee on days, those of 2025 written month-day."""
+def paid(*days, cents=-320_000, counterparty="OAK STREET", ledger="rent"):
+    """Return payments of a counterparty on days, those of 2025 written month-day."""
     return [
         BookEntry(
             dt.date.fromisoformat(day if len(day) > 5 else f"2025-{day}"),
-            payee,
+            counterparty,
             ((ledger, -cents), ("bank", cents)),
-            entry_id=f"{payee}{day}",
+            entry_id=f"{counterparty}{day}",
         )
         for day in days
     ]

@@ -15,7 +15,7 @@ OTHERS = re.compile(r"1 other change makes|\d other changes together make|The ot
 
 def bridge_of(entries, kind="cash", **options):
     """Return the bridge from February to March."""
-    opening = paid("01-01", payee="OPENING", ledger="loan")
+    opening = paid("01-01", counterparty="OPENING", ledger="loan")
     total = "net_cash_flow" if kind == "cash" else "net_income"
     books = aa.Books(frame_of([*opening, *entries]), LEDGERS, ("2025-01-01", "2025-03-31"), time_zone="UTC")
     return aa.bridge(books, "2025-03", total=total, **options)
@@ -45,7 +45,9 @@ def test_every_amount_is_a_figure(kind, entries):
         )
         figures = {amount for key in keys for amount in signs(bridge[key].exact())}
         assert {Decimal(one.replace(",", "")) for one in AMOUNT.findall(sentence)} <= figures
-        assert sentence.startswith(f"{step.category}, {step.payee}: " if step.payee else f"{step.category}: ")
+        assert sentence.startswith(
+            f"{step.category}, {step.counterparty}: " if step.counterparty else f"{step.category}: "
+        )
     if count < len(others):
         assert {Decimal(one.replace(",", "")) for one in AMOUNT.findall(others[count])} <= set(
             signs(bridge[f"smaller_changes|{count}"].exact())
@@ -94,7 +96,7 @@ def signs(amount):
         (
             paid("2025-03-09"),
             "Rent, OAK STREET: 3,200.00 more paid",
-            "new payee (none since 1 Jan 2025), 1 payment on 9 Mar 2025.",
+            "new counterparty (none since 1 Jan 2025), 1 payment on 9 Mar 2025.",
         ),
         (
             paid("01-15", ledger="wages") + paid("03-09"),
@@ -154,7 +156,7 @@ def signs(amount):
             "Rent, OAK STREET: 3,201.00 more cash",
             "other amounts, 1.00 instead of -3,200.00 in 1 payment.",
         ),
-        (paid("03-03", payee=""), "Rent: 3,200.00 less cash", "1 payment without text instead of 0."),
+        (paid("03-03", counterparty=""), "Rent: 3,200.00 less cash", "1 payment without text instead of 0."),
     ],
 )
 def test_sentence_of_each_cause(entries, change, reason):
@@ -179,15 +181,17 @@ def test_no_change():
 
 def test_other_changes_that_cancel_have_no_amount():
     """The sentence about all other changes names no amount where they are nothing together."""
-    large = [one for number in range(5) for one in paid("03-03", payee=f"PAYEE {number}", cents=-10_000 - number)]
-    small = [*paid("03-04", payee="ONE", cents=-7), *paid("03-05", payee="OTHER", cents=7)]
+    large = [
+        one for number in range(5) for one in paid("03-03", counterparty=f"PAYEE {number}", cents=-10_000 - number)
+    ]
+    small = [*paid("03-04", counterparty="ONE", cents=-7), *paid("03-05", counterparty="OTHER", cents=7)]
     *_, last = bridge_of([*large, *small]).sentences()
     assert last == "The other 2 changes cancel each other."
 
 
 def test_another_writer_writes_every_amount():
     """A caller writes the amounts itself, from their figures: no amount is in the rest of the sentences."""
-    entries = [*paid("02-01", cents=-100), *paid("03-01", cents=-150), *paid("03-02", payee="OTHER", cents=-7)]
+    entries = [*paid("02-01", cents=-100), *paid("03-01", cents=-150), *paid("03-02", counterparty="OTHER", cents=-7)]
     found, bridge = [], bridge_of(entries)
 
     def write(figure, *, is_size):

@@ -1,4 +1,4 @@
-"""Bridges between two periods: steps that sum exactly, each payee of a category once."""
+"""Bridges between two periods: steps that sum exactly, each counterparty of a category once."""
 
 import datetime as dt
 from collections import defaultdict
@@ -31,8 +31,7 @@ def naive_lines(entries, kind):
     found = []
     for entry in entries:
         is_cash = any(ledger in {"bank", "card"} for ledger, _ in entry.units)
-        # the text of a transaction is on a cash line, so an entry without one has no text
-        text = entry.text if is_cash or not entry.is_transaction else ""
+        text = entry.text if is_cash else ""  # an adjustment has no counterparty
         for ledger, units in entry.units:
             if ledger in ({"rent", "wages", "sales"} if kind == "income" else CATEGORIES) and (
                 kind == "income" or is_cash
@@ -58,10 +57,10 @@ def naive_steps(entries, kind):
 def naive_changes(entries, kind):
     """Change of each step from February to March, in units, by its categories and its text."""
     changes = defaultdict(int)
-    for ledgers, payee in naive_steps(entries, kind):
+    for ledgers, counterparty in naive_steps(entries, kind):
         for day, _, ledger, text, units in naive_lines(entries, kind):
-            if ledger in ledgers and text == payee and day.month in {2, 3}:
-                changes[frozenset(ledgers), payee] += units if day.month == 3 else -units
+            if ledger in ledgers and text == counterparty and day.month in {2, 3}:
+                changes[frozenset(ledgers), counterparty] += units if day.month == 3 else -units
     return {key: units for key, units in changes.items() if units}
 
 
@@ -69,9 +68,9 @@ def naive_changes(entries, kind):
 @hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_steps_are_the_changes_of_payees_and_sum_exactly(kind, entries):
-    """Each payee of categories that share entries is one step, the sum of its lines; no line is in two."""
+    """Each counterparty of categories that share entries is one step, the sum of its lines; no line is in two."""
     bridge = bridge_of(entries, kind)
-    found = {(frozenset(step.ledger_ids), step.payee): step.units for step in bridge.steps}
+    found = {(frozenset(step.ledger_ids), step.counterparty): step.units for step in bridge.steps}
     assert found == naive_changes(entries, kind)
     assert len(found) == len(bridge.steps)
     make = aa.cash_flow_statement if kind == "cash" else aa.income_statement
@@ -116,7 +115,7 @@ def test_causes_hold_for_the_payments(entries):
     for step in bridge_of(entries).steps:
         payments = defaultdict(lambda: defaultdict(int))
         for day, entry_id, ledger, text, units in lines:
-            if text == step.payee and ledger in step.ledger_ids:
+            if text == step.counterparty and ledger in step.ledger_ids:
                 payments[day.month][entry_id] += units
         old, new = payments[2], payments[3]
         if step.cause.name in {"earlier", "later"}:
@@ -128,14 +127,14 @@ def test_causes_hold_for_the_payments(entries):
             assert dt.date(2025, 2, 24) <= moved.date <= dt.date(2025, 3, 5)
             assert (step.cause.name == "earlier") == (moved.date.month == 2)
             continue
-        of_payee = {ledger for day, _, ledger, text, _ in lines if text == step.payee and day.month != 3}
+        of_payee = {ledger for day, _, ledger, text, _ in lines if text == step.counterparty and day.month != 3}
         was_paid, total = not of_payee.isdisjoint(step.ledger_ids), sum(new.values())
         is_first, is_ended = new and not old and not was_paid, old and not new
         is_larger, is_smaller = (abs(total) > abs(sum(old.values())), abs(total) < abs(sum(old.values())))
-        is_known = len({day for day, _, ledger, text, _ in lines if text == step.payee and day.month < 3}) > 3
+        is_known = len({day for day, _, ledger, text, _ in lines if text == step.counterparty and day.month < 3}) > 3
         expected = {
-            "other": not step.payee,
-            "new payee": is_first and not of_payee and total <= 0,
+            "other": not step.counterparty,
+            "new counterparty": is_first and not of_payee and total <= 0,
             "new customer": is_first and not of_payee and total > 0,
             "new category": is_first and of_payee,
             "paid before": new and not old and was_paid,
@@ -150,7 +149,7 @@ def test_causes_hold_for_the_payments(entries):
             "other amounts": sum(old.values()) * total < 0,
         }
         assert expected[step.cause.name], step
-        assert bool(step.payee) or step.cause.name == "other"
+        assert bool(step.counterparty) or step.cause.name == "other"
         assert {one.entry_id for one in step.cause.payments} <= {*old, *new}
 
 
@@ -164,7 +163,7 @@ def cause_of(entries, **options):
     ("entries", "cause"),
     [
         (paid("01-31", "03-02", "03-31"), ("later", ["03-02"])),  # rent of the end of February
-        (paid("03-02", "03-31"), ("new payee", ["03-02", "03-31"])),  # nobody was paid before: it may be new
+        (paid("03-02", "03-31"), ("new counterparty", ["03-02", "03-31"])),  # nobody was paid before: it may be new
         (paid("02-01", "02-22"), ("no payment", ["02-01", "02-22"])),  # a week from the edge
         (paid("02-10", "02-28"), ("no payment", ["02-10", "02-28"])),  # would not be near the edge in March
         (paid("02-28"), ("no payment", ["02-28"])),  # one payment that was not repeated
@@ -190,7 +189,7 @@ def test_periods_in_either_order_and_their_edge():
     """A payment is moved only across an edge that both periods have, within the given days, in either direction."""
     assert cause_of(paid("02-01", "02-28"), before=MARCH, after=FEBRUARY) == ("earlier", ["02-28"])
     assert cause_of(paid("02-01"), before=MARCH, after=FEBRUARY)[0] == "no payment"
-    assert cause_of(paid("03-01"), before=MARCH, after=FEBRUARY)[0] == "new payee"
+    assert cause_of(paid("03-01"), before=MARCH, after=FEBRUARY)[0] == "new counterparty"
     assert cause_of(paid("01-01", "01-31"), before="2025-01", after=MARCH)[0] == "no payment"
     assert cause_of(paid("02-01", "02-28"), edge_days=0)[0] == "no payment"
     assert cause_of(paid("02-01", "02-25"), edge_days=3)[0] == "no payment"
@@ -198,7 +197,7 @@ def test_periods_in_either_order_and_their_edge():
 
 
 def test_wages_and_their_taxes_are_one_step():
-    """Categories of a payee in one journal entry are one step, named by the largest; its payment is what is paid."""
+    """Categories of a counterparty in one journal entry are one step, named by the largest."""
     pay = [
         BookEntry(
             dt.date(2025, month, 15), "M ORTIZ", (("wages", 100 * month), ("loan", -20), ("bank", 20 - 100 * month))
@@ -213,26 +212,26 @@ def test_wages_and_their_taxes_are_one_step():
 
 
 def test_history_with_missing_days_is_not_used(demo_company):
-    """Where the load lacks hours of its days in the zone of the bridge, a payee is new since the first period only."""
+    """Where the load lacks hours of its days in the zone, a counterparty is new since the first period."""
     ledgers = aa.discover_ledgers(demo_company.client, "2025-05-01", "2025-11-30", progress=False)
     loaded = ("2025-04-01", "2025-11-30")
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], *loaded, time_zone="Asia/Tokyo", progress=False)
     books = aa.Books(lines, ledgers, time_zone=demo_company.time_zone)
     bridge = aa.bridge(books, "2025-10", against="2025-05", largest=1000)
-    first_days = {one.cause.day for one in bridge.steps if one.cause.name in {"new payee", "new customer"}}
+    first_days = {one.cause.day for one in bridge.steps if one.cause.name in {"new counterparty", "new customer"}}
     assert first_days == {dt.date(2025, 5, 1)}
 
 
 def test_payee_is_of_the_transaction_on_the_cash_ledger():
-    """References of banks are left out, so that payments of one payee are compared."""
+    """References of banks are left out, so that payments of one counterparty are compared."""
     days = ("02-03", "03-03")
     texts = ("SQ *BLUE BOTTLE #0412", "BLUE BOTTLE 1234 SF CA")
     entries = [
-        paid(day, payee=text, cents=-100 * number)[0]
+        paid(day, counterparty=text, cents=-100 * number)[0]
         for number, (day, text) in enumerate(zip(days, texts, strict=True), 1)
     ]
     (step,) = bridge_of(entries).steps
-    assert (step.payee, step.label, step.cause.name) == ("BLUE BOTTLE", "Rent: BLUE BOTTLE", "larger payments")
+    assert (step.counterparty, step.label, step.cause.name) == ("BLUE BOTTLE", "Rent: BLUE BOTTLE", "larger payments")
 
 
 def test_figures_by_key_and_label():

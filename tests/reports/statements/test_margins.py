@@ -16,7 +16,7 @@ UNITS = st.integers(-100_000, 100_000)
 
 def books(sales, rent):
     """Return lines of sales and rent of a month, in cents; negative sales are refunds."""
-    return frame_of([*paid("01-05", cents=sales, payee="SHOP", ledger="sales"), *paid("01-09", cents=-rent)])
+    return frame_of([*paid("01-05", cents=sales, counterparty="SHOP", ledger="sales"), *paid("01-09", cents=-rent)])
 
 
 def statement_of(lines, **options):

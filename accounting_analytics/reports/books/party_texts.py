@@ -60,7 +60,7 @@ class PartyText(NamedTuple):
     party : str
         The party, in upper case.
     is_named : bool
-        Whether the party follows words such as "payment of" or "invoice 7 to"; else it is the merchant of the text.
+        Whether the party follows words such as "payment of" or "invoice 7 to"; else it is the counterparty of the text.
     numbers : tuple of str
         Invoice numbers, in upper case.
     """
@@ -72,12 +72,12 @@ class PartyText(NamedTuple):
 
 
 def read_party_texts(lines: Iterable[Sequence[str]]) -> list[PartyText]:
-    """Read the texts of each line: the first that names a party decides, else the merchant of the longest."""
+    """Read the texts of each line: the first that names a party decides, else the counterparty of the longest."""
     found = [_read(texts) for texts in lines]
     payees = merchants([_BEFORE_PAYEE.sub(" ", one.party) for one in found])
     return [
-        one._replace(party=_upper(one.party if one.is_named else _with_unit(payee, one.text)))
-        for one, payee in zip(found, payees, strict=True)
+        one._replace(party=_upper(one.party if one.is_named else _with_unit(counterparty, one.text)))
+        for one, counterparty in zip(found, payees, strict=True)
     ]
 
 
@@ -106,10 +106,10 @@ def _each_number(found: re.Match[str]) -> str:
     return found[1] + ", ".join(f"{one:0{len(first)}}" for one in range(int(first), int(last) + 1))
 
 
-def _with_unit(payee: str, text: str) -> str:
-    """Return a payee with the number of its flat, which tells it from those of other flats."""
+def _with_unit(counterparty: str, text: str) -> str:
+    """Return a counterparty with the number of its flat, which tells it from those of other flats."""
     unit = _UNIT.search(text)
-    return payee if unit is None or unit[1].upper() in payee.split() else f"{payee} #{unit[1]}"
+    return counterparty if unit is None or unit[1].upper() in counterparty.split() else f"{counterparty} #{unit[1]}"
 
 
 def _upper(party: str) -> str:
