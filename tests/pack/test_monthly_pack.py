@@ -347,8 +347,8 @@ def test_what_is_refused(load_month, demo_company):
         aa.monthly_pack(books, aa.Period("2026-05-01", "2026-05-31", "UTC"))
     with pytest.raises(InputError, match="a pack takes the lines as they were loaded, and these are 'large'"):
         aa.monthly_pack(books.with_lines(books.lines.query("amount > 100"), label="large"))
-    with pytest.raises(InputError, match="sections: 'counterparty' is unknown; did you mean 'payees'"):
-        aa.monthly_pack(books, sections=["counterparty"])
+    with pytest.raises(InputError, match="sections: 'payee' is unknown; did you mean 'payees'"):
+        aa.monthly_pack(books, sections=["payee"])
     with pytest.raises(InputError, match="sections: 'x' is unknown; there are ageing, assumptions, "):
         aa.monthly_pack(books, sections=["x"])
     assert PageOptions(["cash-bridge", "payees"]).check()[1] == ("cash_bridge", "payees")
