@@ -36,9 +36,9 @@ def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
     DataFrame
         The line entries with ``local_date``, ``month`` (``2026-05``), ``type`` and ``sub_type`` of the ledger, its
         ``path`` (``Expenses:Rent``), ``parent``, the name of the ledger above, null where there is none;
-        ``counterparty``, the counterparty of the entry in upper case, empty without text; ``is_cash``, whether the
-        ledger reports cash flow; and ``direction``: ``inflow`` for debits of cash ledgers and credits of others, which
-        bring cash in, else ``outflow``.
+        ``counterparty``, who owes or is owed, else who was paid or pays, in upper case, empty of an adjustment;
+        ``is_cash``, whether the ledger reports cash flow; and ``direction``: ``inflow`` for debits of cash ledgers and
+        credits of others, which bring cash in, else ``outflow``.
 
     Raises
     ------

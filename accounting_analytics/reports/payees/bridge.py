@@ -314,9 +314,9 @@ def bridge(
        moved in opposite directions. If a single one of as many payments has another amount, it is named.
 
     A payment is what a journal entry moved in the category; categories of a counterparty that are in one journal entry,
-    as wages and their taxes, are one step. The counterparty is the counterparty of the transaction's description, else
-    of the journal entry's; entries without either are one step of their category, ``other``, and so are ``transfers``
-    between own accounts. Rhythms are those of :func:`~accounting_analytics.recurring_payments`, and rest on all loaded
+    as wages and their taxes, are one step. The counterparty is who owes or is owed, else who was paid or pays;
+    entries without one are one step of their category, ``other``, and so are ``transfers`` between own accounts.
+    Rhythms are those of :func:`~accounting_analytics.recurring_payments`, and rest on all loaded
     lines: load a year or more before the two periods.
 
     Parameters

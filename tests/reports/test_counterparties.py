@@ -1,0 +1,76 @@
+"""One counterparty of an entry: the same in queue, frame, bridge, rhythms and ageing, and none of an adjustment."""
+
+import pytest
+
+import accounting_analytics as aa
+
+MONTH = "2026-05"
+
+
+@pytest.fixture(scope="module")
+def books(demo_company):
+    """Return the books of the demo company."""
+    return aa.load_books(demo_company.client, MONTH, progress=False)
+
+
+@pytest.fixture(scope="module")
+def frame(books):
+    """Return all line entries with their counterparties."""
+    return aa.analysis_frame(books, (books.extent.days.start_date, books.extent.days.end_date))
+
+
+def test_an_entry_has_one_counterparty(frame):
+    """All lines of an entry have the same, and those without any move no cash and owe nothing."""
+    assert frame.groupby("journal_entry_id")["counterparty"].nunique().max() == 1
+    without = frame[frame["counterparty"] == ""]
+    assert not without["is_cash"].any()
+    assert len(without) > 100
+    named = frame["counterparty"]
+    assert not named.str.contains("DEPRECIATION|ACCRUAL|^INVOICE|^PAYMENT OF").any()
+
+
+def test_the_queue_has_that_of_the_entry(books, frame):
+    """So that a group, and a rule, is of the same counterparty as a row of a pivot table."""
+    queue = aa.uncategorized_queue(books, "2025-01/2026-06")
+    of_entry = frame.drop_duplicates("journal_entry_id").set_index("journal_entry_id")["counterparty"]
+    assert queue["counterparty"].tolist() == of_entry.reindex(queue["journal_entry_id"]).tolist()
+
+
+def test_bridges_and_rhythms_have_no_others(books, frame):
+    """Steps and recurring payments are of counterparties of entries."""
+    known = set(frame["counterparty"]) | {""}
+    steps = aa.bridge(books, MONTH).steps
+    assert {one.counterparty for one in steps} <= known | {"transfers", "other"}
+    assert set(aa.recurring_payments(books).frame["counterparty"]) <= known
+
+
+def test_parties_of_open_items_are_counterparties(books, frame):
+    """Who owes is the counterparty of the entry that says so."""
+    items = aa.ageing(books).open_items
+    of_line = frame.set_index("id")["counterparty"].reindex(items["line_id"])
+    named = items["party"] != "not named"
+    assert named.any()
+    assert items["party"][named].str.upper().tolist() == of_line[named.to_numpy()].tolist()
+
+
+def test_a_customer_is_not_the_text_of_a_transfer(posted_books):
+    """Invoice and payment are of the customer that their texts name; a correction is of none."""
+    ledgers = {
+        "bank": "bank_account",
+        "owed": "accounts_receivable",
+        "payable": "accounts_payable",
+        "sales": "revenue operating_revenues credit",
+        "rent": "expense operating_expenses debit",
+    }
+    client = posted_books(
+        [
+            ("2026-05-01", {"owed": 50, "sales": -50}, "Invoice 7 to Oak Cafe"),
+            ("2026-05-20", {"bank": 50, "owed": -50}, "Payment of invoice 7 from Oak Cafe"),
+            ("2026-05-21", {"bank": -9, "rent": 9}, "LANDLORD 0423"),
+            ("2026-05-31", {"rent": 5, "sales": -5}, "Correction of the month"),
+        ],
+        ledgers,
+    )
+    found = aa.analysis_frame(aa.load_books(client, MONTH, progress=False))
+    by_text = found.drop_duplicates("journal_entry_id").set_index("journal_entry_description")["counterparty"]
+    assert by_text.tolist() == ["OAK CAFE", "OAK CAFE", "LANDLORD", ""]
