@@ -147,7 +147,7 @@ def claims(seed):
         found = aa.bridge(loaded, (month, last), against=(first, month - dt.timedelta(days=1)), largest=10_000)
         for step in found.steps:
             days = [one.day for one in payments if one.payee == step.counterparty]
-            if step.cause.name in {"new payee", "new customer"}:
+            if step.cause.name in {"new counterparty", "new customer"}:
                 count += 1
                 wrong += [(step.counterparty, step.cause.name)] if min(days) < month else []
             elif step.cause.name == "gone":
