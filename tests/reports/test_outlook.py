@@ -54,7 +54,7 @@ def with_series_that_stop(weeks):
 
 def frames(payments):
     """Return line entries and ledgers of payments."""
-    return PLANTED.FRAMES["frames"](sorted(payments, key=lambda one: (one.day, one.counterparty)), dt.date.max)
+    return PLANTED.FRAMES["frames"](sorted(payments, key=lambda one: (one.day, one.payee)), dt.date.max)
 
 
 BOOKS = frames(company(75))
@@ -331,7 +331,7 @@ def test_a_known_payment_of_one_of_several():
 
 def test_a_known_payment_that_is_late():
     """It replaces the one that was due before the last day, until the next is due; so where averages are shown."""
-    books = frames([one for one in company(75) if (one.counterparty, one.day) != ("LANDLORD", dt.date(2026, 6, 1))])
+    books = frames([one for one in company(75) if (one.payee, one.day) != ("LANDLORD", dt.date(2026, 6, 1))])
     before = ahead("2026-06-15", books=books).frame["cash"]
     known = known_items(("2026-06-25", "-1200.00", "Rent", ""))
     after = ahead("2026-06-15", books=books, known=known)
