@@ -24,8 +24,11 @@ DOCUMENTED_RATE = 320.0
 _DAY = dt.timedelta(days=1)
 _MANY_REQUESTS = 1000
 """More requests than these are announced."""
-_SAMPLE, _FEWEST = 20, 3
-"""Requests, and windows with a page, after which those without one are expected to be like half of the others."""
+_SAMPLE, _FEWEST = 16, 3
+"""Requests, and windows with a page, after which those without one are expected to be like half of the others.
+
+The notice is written by the 20th request, while other threads send theirs.
+"""
 _SHORTEST = 0.5
 """Days: what fewer hours have does not show how many lines a whole day has."""
 _SPARE_REQUESTS = 1.1
