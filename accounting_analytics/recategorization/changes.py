@@ -107,7 +107,7 @@ class OpenQueue:
         self.queue, self.exact = queue, exact_queue(queue)
         self.ledgers = Ledgers.checked(ledgers)
         self.rows = self.exact.frame.reset_index(drop=True)
-        self.chart = Categories(self.ledgers, set())
+        self.chart = Categories(self.ledgers)
         self.changes = changes_of_frame(self.rows.assign(**dict.fromkeys((*NEW_CATEGORY, "rule"), "")))
         self.places = {(one.transaction_id, one.category_ledger_id): row for row, one in enumerate(self.changes)}
         self.groups, self._transactions = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)

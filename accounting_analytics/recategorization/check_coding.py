@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import pandas as pd
 
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
@@ -23,7 +24,7 @@ from accounting_analytics.recategorization.coding_findings import (
     other_categories,
     paid_twice,
 )
-from accounting_analytics.recategorization.decisions import read_decisions
+from accounting_analytics.recategorization.decisions import each_of, read_decisions
 from accounting_analytics.recategorization.queue import NO_DESCRIPTION, transactions_with_categories, with_groups
 from accounting_analytics.reports.books.book_lines import entries_among
 from accounting_analytics.reports.books.category_ledgers import Categories
@@ -47,7 +48,6 @@ KINDS: Mapping[str, str] = {
     "text": "without a text",
 }
 """Kinds of findings, in their order."""
-CHECKED = "another category than before"
 _MAX_SHOWN, _MAX_NAMED = 30, 3
 
 
@@ -132,7 +132,7 @@ class CodingCheck(Result):
             values = (
                 *(one.key, one.kind, pd.Timestamp(one.day), one.counterparty, one.account, one.category),
                 *(one.expected or None, from_minor_units(one.units, self.scale), one.why, one.confidence),
-                *(one.transaction_id or None, "|".join(one.line_ids)),
+                *(one.transaction_id or None, LIST_SEPARATOR.join(one.line_ids)),
             )
             for column, value in zip(columns.values(), values, strict=True):
                 column.append(value)
@@ -225,7 +225,7 @@ def check_coding(
     transactions = _Transactions.of_books(books, chart)
     found, pasts = transactions.findings(days)
     lines = _lines_of(books, days)
-    every = [*found, *_on_parents(lines, chart, books.scale), *transactions.without_text(days)]
+    every = [*found, *_on_parents(lines, chart, transactions), *transactions.without_text(days)]
     right = _right(OpenQueue(transactions.queue(every), chart), decisions)
     kept = sorted((one for one in every if one.transaction_id not in right), key=_order)
     asked = OpenQueue(transactions.queue(kept), chart)
@@ -263,7 +263,7 @@ class _Transactions(NamedTuple):
     def of_books(cls, books: Books, ledgers: pd.DataFrame) -> Self:
         """Read the transactions."""
         rows = transactions_with_categories(books, ledgers).reset_index(names="transaction")
-        return cls(rows, Categories(ledgers, set()), books.scale)
+        return cls(rows, Categories(ledgers), books.scale)
 
     def coded(self, is_chosen: pd.Series[bool]) -> list[Coded]:
         """Return the chosen rows as the rules read them."""
@@ -349,23 +349,21 @@ class _LinesOfLedger(NamedTuple):
         )
 
 
-def _on_parents(lines: pd.DataFrame, ledgers: pd.DataFrame, scale: int) -> Iterator[ListedFinding]:
+def _on_parents(lines: pd.DataFrame, ledgers: pd.DataFrame, transactions: _Transactions) -> Iterator[ListedFinding]:
     """Find the lines on ledgers that have others below them, together for each ledger."""
-    chart = Categories(ledgers, set())
     for parent, below in ledgers.groupby("parent_id"):
         rows = lines[lines["ledger_id"] == parent]
         if len(rows):
-            units = sum(to_minor_units(one, scale) for one in rows["signed_amount"])
+            units = sum(to_minor_units(one, transactions.scale) for one in rows["signed_amount"])
             why = f"{count_of(len(rows), 'line')}; below it are {join_ids(below['name'], limit=_MAX_NAMED)}"
             found = _LinesOfLedger("parent", str(parent), tuple(rows["id"]), rows["local_date"].min().date(), units)
-            yield found.listed(chart, why)
+            yield found.listed(transactions.chart, why)
 
 
 def _right(asked: OpenQueue, decisions: Decisions | Sequence[Decisions] | None) -> set[str]:
     """Find the transactions whose decision is the category that they have."""
-    given: Any = decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
     right = set()
-    for one in given:
+    for one in each_of(decisions):
         for key, (category, _) in read_decisions(one).items():
             for row in asked.find(key) if key in asked else ():
                 change = asked.changes[row]
@@ -378,7 +376,7 @@ def _proposals(asked: OpenQueue, findings: Sequence[ListedFinding]) -> pd.DataFr
     """Propose the expected category of each transaction that has another one."""
     expected = {one.transaction_id: one for one in findings if one.expected_id}
     chosen = {
-        row: change.decided(one.expected_id, asked.chart, CHECKED, confidence=one.confidence, reason=one.why)
+        row: change.decided(one.expected_id, asked.chart, KINDS["category"], confidence=one.confidence, reason=one.why)
         for row, change in enumerate(asked.changes)
         if (one := expected.get(change.transaction_id)) is not None
     }

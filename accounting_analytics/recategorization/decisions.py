@@ -124,8 +124,7 @@ def propose(
     notes = list(asked.exact.notes)
     chosen = {} if rules is None else choose_by_rules(asked, rules, notes)
     replaced = 0
-    given: Any = decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
-    for one in given:
+    for one in each_of(decisions):
         decided = choose_by_hand(asked, one, notes)
         replaced += len(decided.keys() & chosen.keys())
         chosen |= decided
@@ -216,6 +215,11 @@ def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> I
     unused = [repr(rule.name) for rule in rules if rule.name not in deciding | unknown.keys()]
     if unused:
         yield f"{len(unused)} of {count_of(len(rules), 'rule')} decided no transaction: {', '.join(unused)}."
+
+
+def each_of(decisions: Decisions | Sequence[Decisions] | None) -> Sequence[Any]:
+    """Return the decisions of an argument that is none, one, or several."""
+    return decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
 
 
 def read_decisions(decisions: Decisions) -> dict[str, tuple[str, int | None]]:

@@ -23,7 +23,7 @@ from accounting_analytics.journals.export_days import DATE_ORDERS
 from accounting_analytics.journals.file_books import FileBooks, ReadOptions
 from accounting_analytics.loading.line_files import check_midnights
 from accounting_analytics.loading.open_file import OUTCOME, books_of_file
-from accounting_analytics.recategorization.decisions import propose, read_decisions
+from accounting_analytics.recategorization.decisions import each_of, propose, read_decisions
 from accounting_analytics.recategorization.queue import uncategorized_queue
 from accounting_analytics.recategorization.rules import Rules, load_rules
 
@@ -184,15 +184,15 @@ def open_bank_file(
     read.check()
     chosen = rules if rules is None or isinstance(rules, Rules) else load_rules(rules)
     read.named = _named(categories, decisions, chosen)
+    known = Period(of_file.first, of_file.last, zone_name)
     of_books: dict[str, Any] = {
-        "cash": [account],
+        "cash": [given.account],
         "first_entry": of_file.books_start,
-        "period": days or Period(of_file.first, of_file.last, zone_name),
+        "period": known,
         "company": company,
         "currency": currency,
         "fiscal_year_start_month": fiscal_year_start_month,
     }
-    known = Period(of_file.books_start or of_file.first, of_file.last, zone_name)
     books = books_of_file(read, known, **of_books)
     if chosen is None and decisions is None:
         return books
@@ -214,8 +214,7 @@ def _categorize(read: FileBooks, proposals: Any, books: Books) -> None:  # noqa:
 
 def _named(categories: Iterable[str], decisions: Any, rules: Rules | None) -> list[str]:  # noqa: ANN401 (of propose)
     """Paths of ledgers that the arguments name, and the required ledgers."""
-    given = decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
-    decided = [category for one in given for category, _ in read_decisions(one).values()]
+    decided = [category for one in each_of(decisions) for category, _ in read_decisions(one).values()]
     of_rules = [rule.category for rule in rules or ()]
     paths = [one for one in (*decided, *of_rules) if _has_type(one)]
     return [*dict.fromkeys([*to_texts(categories), *paths, *(one.name for one in REQUIRED_ACCOUNTS.values())])]

@@ -351,7 +351,7 @@ def plan_recategorization(proposals: pd.DataFrame, books: Books, *, instance_id:
     """
     books = to_books(books)
     books.require_service("a plan", "changes the books of a service")
-    changes, exact = changes_of_proposals(proposals, Categories(Ledgers.checked(books.ledgers), set()))
+    changes, exact = changes_of_proposals(proposals, Categories(Ledgers.checked(books.ledgers)))
     return Plan(
         changes,
         scale=exact.scale,

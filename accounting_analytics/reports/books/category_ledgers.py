@@ -13,7 +13,7 @@ from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator
 
     import pandas as pd
 
@@ -27,20 +27,13 @@ _ROLE_FIELDS = {"id", "is_required", "sub_type", "debit_credit"}
 
 
 class Categories:
-    """The ledgers that rules and decisions name, and what each may be used for.
+    """The ledgers that rules and decisions name, and what each may be used for."""
 
-    `uncategorized` are ids of uncategorized ledgers besides those that are detected; `others` are names of further
-    ledgers that exist, by id.
-    """
-
-    def __init__(self, ledgers: pd.DataFrame, uncategorized: set[str], others: Mapping[str, str] | None = None) -> None:
-        hierarchy = LedgerNames.from_frame(ledgers).hierarchy
-        self.names = LedgerNames(
-            {**dict(zip(ledgers["id"], ledgers["name"], strict=True)), **(others or {})}, hierarchy
-        )
+    def __init__(self, ledgers: pd.DataFrame) -> None:
+        self.names = LedgerNames.from_frame(ledgers)
         self._children = {parent: rows["id"].tolist() for parent, rows in ledgers.groupby("parent_id")}
         self.cash = set(ledgers.loc[ledgers["report_cash_flow"], "id"])
-        self._uncategorized = uncategorized | uncategorized_ledgers(ledgers)
+        self._uncategorized = uncategorized_ledgers(ledgers)
         self._types = dict(zip(ledgers["id"], ledgers["type"], strict=True))
         transfers = required_ledgers(ledgers, {RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS})
         self.transfers = min(transfers, default=None)

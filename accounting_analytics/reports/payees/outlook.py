@@ -580,7 +580,7 @@ def outlook(
     limit_units = None if limit is None else _units(limit, scale, "limit")
     items, notes = _read_known(known, last, last + weeks * _WEEK, scale)
     rows = _without_opening(source.until(last), chart)
-    names = Categories(chart, set())
+    names = Categories(chart)
     history = _read_history(rows, source, last, weeks, names)
     forecasts = history.forecasts
     recurring = _Recurring(forecasts.latest, history.payees, names.names, scale)

@@ -284,7 +284,7 @@ def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> Recurr
     source, last = books.source, books.last_day(as_of)
     if missing := source.missing_until(last):
         raise IncompleteLoadError(f"what recurs until {day_label(last)} is not known: {missing}")
-    names, rows = Categories(Ledgers.checked(books.ledgers), set()), source.until(last)
+    names, rows = Categories(Ledgers.checked(books.ledgers)), source.until(last)
     by_counterparty = payments_by_counterparty(rows, source, names.transfers)
     payments = [
         found

@@ -149,7 +149,7 @@ def test_nothing_decided(books, queue):
 )
 def test_both_columns_mean_one_ledger(books, ledger_id, name, expected):
     """Each column holds an id, a name or a path, or is empty; the plan gets the id and the name."""
-    assert Categories(books.ledgers, set()).find_edited(ledger_id, name) == expected
+    assert Categories(books.ledgers).find_edited(ledger_id, name) == expected
 
 
 @pytest.mark.parametrize(
@@ -168,5 +168,5 @@ def test_both_columns_mean_one_ledger(books, ledger_id, name, expected):
 def test_refused_categories(books, ledger_id, name, message):
     """Unknown, ambiguous, missing and cash ledgers are refused, and columns that disagree."""
     with pytest.raises(InputError) as caught:
-        Categories(books.ledgers, set()).find_edited(ledger_id, name)
+        Categories(books.ledgers).find_edited(ledger_id, name)
     assert message in str(caught.value)
