@@ -33,7 +33,8 @@ from accounting_analytics.recategorization.rules import Rule, Rules
 from accounting_analytics.reconciliation.compared_report import ComparedReport
 from accounting_analytics.reconciliation.completeness import Certificate, Check, LoadProblem
 from accounting_analytics.reconciliation.differences import KINDS, Comparison, Difference
-from accounting_analytics.reports.payees.ageing import AgedAccount, LedgerItem, OpenItem
+from accounting_analytics.reports.payees.ageing import AgedAccount
+from accounting_analytics.reports.payees.open_items import DaysToPay, LedgerItem, OpenItem, PaidItem
 from accounting_analytics.reports.payees.recurring import Occurrence, RecurringPayment
 from accounting_analytics.reports.payees.rhythms import find_rhythm
 from accounting_analytics.service.imports import ImportSummary
@@ -106,13 +107,13 @@ def chart(*cash):
 
 def make_ageing():
     """Return many open items of parties with long names."""
-    items = [
-        OpenItem(
-            LedgerItem(one, PERIOD.start_date, 123456789012, NAME, f"{NAME} {number}", "1", is_paid=True), 123456789012
-        )
-        for number, one in enumerate(IDS)
+    owed = [
+        LedgerItem(item_id, PERIOD.start_date, 123456789012, NAME, f"{NAME} {number}", "1", is_paid=True)
+        for number, item_id in enumerate(IDS)
     ]
-    account = AgedAccount(IDS[0], NAME, tuple(items), 33.3, "")
+    paid = DaysToPay(tuple(PaidItem(item, PERIOD.end_date, (item.id,)) for item in owed), ())
+    items = tuple(OpenItem(item, item.units, {}) for item in owed)
+    account = AgedAccount(IDS[0], NAME, items, {item.party: paid for item in owed}, paid, "")
     return aa.Ageing(PERIOD.end_date, (account,), 2, (NOTE,))
 
 
@@ -506,17 +507,19 @@ def test_ageing_is_printed_without_a_wrapped_row(amount):
     units = int(Decimal(amount) * 100)
     names = [f"Zürich 東京 partners in a long-named company, {number}" for number in range(3)]
     items = [
-        OpenItem(LedgerItem(name, PERIOD.end_date - days * DAY, units, name, name, "77, 78", is_paid=False), units)
+        OpenItem(LedgerItem(name, PERIOD.end_date - days * DAY, units, name, name, "77, 78", is_paid=False), units, {})
         for name, days in zip(names, (5, 40, 95), strict=True)
     ]
-    result = aa.Ageing(PERIOD.end_date, (AgedAccount(IDS[0], "Receivables", tuple(items), None, ""),), 2, ())
+    result = aa.Ageing(
+        PERIOD.end_date, (AgedAccount(IDS[0], "Receivables", tuple(items), {}, DaysToPay((), ()), ""),), 2, ()
+    )
     lines = str(result).splitlines()
     assert all(cell_len(line) <= 80 for line in lines)
     table = lines[lines.index("Receivables, by days since the entry") : lines.index("Open, the oldest first:")]
     blocks = sum(line.startswith("Total") for line in table)
     assert sum(line.startswith("Zürich") for line in table) == 3 * blocks
-    heads = " ".join(line for line in table if "0-30" in line or "over 90" in line or "Total" in line).split()
-    assert {"0-30", "31-60", "61-90", "over", "90", "Total"} <= set(heads)
+    heads = " ".join(line for line in table if "0-30" in line or "over 90" in line or "Late" in line).split()
+    assert {"0-30", "31-60", "61-90", "over", "90", "Total", "Late"} <= set(heads)
     shown = lines[lines.index("Open, the oldest first:") + 1 :]
     assert [line.split()[-1] for line in shown] == [f"{Decimal(amount):,}"] * 3
     assert all(line.startswith("  77, 78  Zürich") for line in shown)

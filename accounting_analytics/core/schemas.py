@@ -576,34 +576,76 @@ class CashWeeks(Table):
 class AgeingRows(Table):
     """What is open of each party of a ledger, by the days since its entry; the rows of a ledger sum to its balance.
 
-    Receivables and payables are both positive; null where the ages are not known. The party ``not matched`` has
-    payments that no item is of, below zero, and ``not named`` items whose texts name no party.
+    Receivables and payables are both positive; null where the ages are not known. The counterparty ``not matched`` has
+    payments that no item is of, below zero, and ``not named`` items whose texts name no party. `late` is open for
+    longer than nine tenths of its items took that were paid within a year, and null where these are fewer than five;
+    `median_days` and `last_days` are how long these took.
     """
 
     ledger_name: Series[Text]
-    party: Series[Text]
+    counterparty: Series[Text]
     days_0_30: Series[Any] = pandera.Field(nullable=True)
     days_31_60: Series[Any] = pandera.Field(nullable=True)
     days_61_90: Series[Any] = pandera.Field(nullable=True)
     days_over_90: Series[Any] = pandera.Field(nullable=True)
     total: Series[Any] = pandera.Field(nullable=True)
+    late: Series[Any] = pandera.Field(nullable=True)
+    median_days: Series[float] = pandera.Field(nullable=True)
+    last_days: Series[float] = pandera.Field(nullable=True)
 
 
 class OpenItems(Table):
     """Items of receivables and payables that are open, and payments without an item, below zero; oldest first.
 
-    `invoice` has the numbers that the text names, separated by commas.
+    `invoice` has the numbers that the text names, separated by commas. An item is late after `late_after_days`, which
+    nine tenths of the items of its counterparty took at most; null where that is not known.
     """
 
     ledger_name: Series[Text]
     line_id: Series[Text]
-    party: Series[Text]
+    counterparty: Series[Text]
     invoice: Series[Text] = pandera.Field(nullable=True)
     description: Series[Text]
     local_date: Series[pd.Timestamp]
     age_days: Series[int]
     amount: Series[Any]
     open_amount: Series[Any]
+    late_after_days: Series[float] = pandera.Field(nullable=True)
+
+
+class DaysToPayRows(Table):
+    """How long counterparties take to pay, or to be paid: of items that cash settled in whole within a year.
+
+    `change_days` is how much longer the median is than that of the year before, null without one, and nine tenths of
+    the items took at most `late_after_days`, null of fewer than five. The slowest of a ledger on average is first.
+    """
+
+    ledger_name: Series[Text]
+    counterparty: Series[Text]
+    paid_items: Series[int]
+    median_days: Series[float]
+    average_days: Series[float]
+    last_days: Series[int]
+    last_date: Series[pd.Timestamp]
+    change_days: Series[float] = pandera.Field(nullable=True)
+    late_after_days: Series[float] = pandera.Field(nullable=True)
+
+
+class PaidItems(Table):
+    """Items of receivables and payables that cash settled in whole within a year, by the day of the last payment.
+
+    `payment_line_ids` are separated by ``|``.
+    """
+
+    ledger_name: Series[Text]
+    line_id: Series[Text]
+    payment_line_ids: Series[Text]
+    counterparty: Series[Text]
+    invoice: Series[Text] = pandera.Field(nullable=True)
+    local_date: Series[pd.Timestamp]
+    paid_date: Series[pd.Timestamp]
+    days: Series[int]
+    amount: Series[Any]
 
 
 class CodingFindings(Table):

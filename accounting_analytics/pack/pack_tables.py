@@ -517,23 +517,25 @@ def _remark(one: RecurringPayment) -> str:
 
 
 def ageing(found: Ageing) -> PackTable:
-    """Make the table of receivables and payables by age."""
+    """Make the table of receivables and payables by age, and of how long their parties take to pay."""
     rows = []
     for account in found.accounts:
         if not account.items or account.reason:
             continue
         rows.append(PackRow(account.name, kind="heading"))
-        rows += [PackRow(label, figures, level=1) for label, figures in found.rows(account)]
+        rows += [
+            PackRow(label, [*figures, days], level=1)
+            for (label, figures), days in zip(found.rows(account), found.usual_days(account), strict=True)
+        ]
         rows[-1] = rows[-1]._replace(kind="subtotal")
-    heads = [amount_head(text) for text in (*(f"{one} days" for one in BUCKETS), "Total")]
-    paid = [
-        f"{one.name}: paid after {one.average_days:.0f} days on average, weighted by amount, over 12 months."
-        for one in found.accounts
-        if one.average_days is not None and not one.reason
-    ]
+    heads = [amount_head(text) for text in (*(f"{bucket} days" for bucket in BUCKETS), "Total", "Late")]
     unknown = [f"{one.name}: the ages are not known: {one.reason}." for one in found.accounts if one.reason]
-    notes = [*unknown, "In days since the entry, because no due date is known.", *paid, *found.notes]
-    return make_table(AGEING, "Receivables and payables by age", heads, rows, notes)
+    what = (
+        "In days since the entry, because no due date is known. Days to pay are the middle one and the last of the "
+        "items that were paid within a year; late is what is open for longer than nine tenths of them took."
+    )
+    notes = [*unknown, what, *found.sentences(), *found.notes]
+    return make_table(AGEING, "Receivables and payables by age", [*heads, text_head("Days to pay")], rows, notes)
 
 
 def changes(drift: Drift) -> PackTable:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import math
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -79,7 +80,7 @@ def test_the_days_of_each_bucket():
     (row,) = aged(*(invoice(one, "Invoice to Books Ltd", f"{2**at}.00") for at, one in enumerate(days))).frame.to_dict(
         "records"
     )
-    assert list(row.values()) == ["Receivables", "BOOKS LTD", 3.0, 12.0, 48.0, 192.0, 255.0]
+    assert list(row.values())[:7] == ["Receivables", "BOOKS LTD", 3.0, 12.0, 48.0, 192.0, 255.0]
 
 
 def test_a_payment_is_set_against_its_invoice_number():
@@ -177,7 +178,7 @@ def test_what_a_text_names(text, party, numbers):
     """A party follows words of invoices and payments only, and the number of a flat is none of an invoice."""
     result = aged(invoice(1, text, "1.00"))
     (item,) = result.open_items.to_dict("records")
-    assert (item["party"], item["invoice"] if isinstance(item["invoice"], str) else None) == (party, numbers)
+    assert (item["counterparty"], item["invoice"] if isinstance(item["invoice"], str) else None) == (party, numbers)
     assert any("are read from the texts of entries" in note for note in result.notes)
 
 
@@ -187,7 +188,7 @@ def test_parties_of_one_name():
     (row,) = aged(*(invoice(9 - at, f"Bill to {one}", "1.00") for at, one in enumerate(spellings))).frame.to_dict(
         "records"
     )
-    assert (row["party"], row["total"]) == ("CAF\u00c9 JOE\u2019S", 4.0)
+    assert (row["counterparty"], row["total"]) == ("CAF\u00c9 JOE\u2019S", 4.0)
 
 
 def test_without_a_number_the_amount_and_then_the_age_decide():
@@ -227,7 +228,7 @@ def test_payments_before_and_beyond_items():
     assert open_items(other, item, later) == {item[1]: 100.0, later[1]: 50.0}
     assert open_items(item, payment(35, other[1], "30.00"), later) == {item[1]: 100.0, later[1]: 50.0}
     result = aged(invoice(40, "Invoice to Deli", "1000.00"), payment(9, "Payment by Cafe", "30.00"))
-    parties = dict(zip(result.frame["party"], result.frame["total"], strict=True))
+    parties = dict(zip(result.frame["counterparty"], result.frame["total"], strict=True))
     assert parties == {"DELI": 1000.0, "not matched": -30.0}
     assert result["Receivables", "total"].amount == 970.0
 
@@ -244,24 +245,94 @@ def test_ages_that_are_not_known():
     )
 
 
-def test_average_days_to_pay():
-    """Days between items and their payments of a year, weighted by amount; a write-off is no payment."""
+def test_days_to_pay():
+    """They are counted of items that cash paid in whole within a year; write-offs and parts are no payment."""
     result = aged(
         invoice(100, "Invoice 1 to Deli", "300.00"),
-        payment(90, "Payment of invoice 1", "300.00"),
+        payment(90, "Payment of invoice 1", "200.00"),
+        payment(70, "Payment of invoice 1", "100.00"),
         invoice(100, "Invoice 2 to Deli", "100.00"),
         payment(50, "Payment of invoice 2", "100.00"),
         invoice(100, "Invoice 3 to Deli", "900.00"),
         (1, "Invoice 3 written off", "900.00", "costs", "ar"),
+        invoice(40, "Invoice 6 to Deli", "80.00"),
+        payment(20, "Payment of invoice 6", "50.00"),
+        (1, "Rest of invoice 6 written off", "30.00", "costs", "ar"),
         invoice(900, "Invoice 4 to Deli", "900.00"),
         payment(500, "Payment of invoice 4", "900.00"),
         invoice(3, "Invoice 5 to Deli", "1.00"),
+        (500, "Opening balance of Bakery", "70.00", "ar", "sales"),
+        payment(60, "Payment by Bakery", "70.00"),
     )
-    assert result.accounts[0].average_days == 20
+    (row,) = result.days_to_pay.to_dict("records")
+    measures = ["paid_items", "median_days", "average_days", "last_days", "change_days"]
+    assert [row[name] for name in measures] == [2, 40.0, 40.0, 50, -360.0]
+    assert math.isnan(row["late_after_days"])
+    assert (row["counterparty"], row["last_date"]) == ("DELI", pd.Timestamp(LAST - dt.timedelta(days=50)))
+    paid = result.paid_items
+    assert list(paid["days"]) == [30, 50]
+    assert paid["payment_line_ids"][0].split("|") == ["line-001-ar", "line-002-ar"]
     assert result.summary() == (
-        "Receivables: 1.00 open on 30 Jun 2026, 0.00 of it for more than 90 days; paid after 20 days on average. "
+        "Receivables: 1.00 open on 30 Jun 2026, 0.00 of it for more than 90 days; usually paid after 40 days. "
         "Payables: nothing is open on 30 Jun 2026."
     )
+    assert "of 2 items paid in the year to 30 Jun 2026, half took 40 days or less, 360 less" in result.explain()
+    assert result["Receivables", "late"].amount is None
+
+
+def test_what_is_late_without_due_dates():
+    """An item is late where nine of ten of its party's took less, or of all parties where it has too few."""
+    habits = {"Deli": range(20, 30), "Bakery": range(50, 60)}
+    paid = [
+        entry
+        for party, days in habits.items()
+        for number, took in enumerate(days)
+        for entry in (
+            invoice(200 + number, f"Invoice {party[0]}-{number} to {party}", "10.00"),
+            payment(200 + number - took, f"Payment of invoice {party[0]}-{number} by {party}", "10.00"),
+        )
+    ]
+    items = [invoice(40, f"Invoice to {party}", "7.00") for party in (*habits, "Florist")]
+    old = invoice(60, "Invoice to Florist", "2.00")
+    result = aged(*paid, *items, old)
+    rows = result.frame.set_index("counterparty")
+    assert dict(rows["late"]) == {"DELI": 7.0, "BAKERY": 0.0, "FLORIST": 2.0}
+    assert dict(rows["median_days"].dropna()) == {"DELI": 24.5, "BAKERY": 54.5}
+    late = result["Receivables", "late"]
+    assert late.amount == 9.0
+    assert [part.label for part in late.terms] == ["FLORIST, late", "DELI, late"]
+    assert (
+        "Open for longer than nine of ten items of the same party took: FLORIST 2.00, DELI 7.00." in result.sentences()
+    )
+    assert result.open_items.set_index("counterparty")["late_after_days"]["DELI"] == pytest.approx(28.1)
+
+
+def test_payments_of_items_before_the_books_begin():
+    """A payment of exactly an item's amount is of that item, also where an earlier payment has none."""
+    bills = [bill(50 - 10 * number, "Bill of Roaster", f"{100 + number}.00") for number in range(4)]
+    paid = [bill_paid(45 - 10 * number, "Paid to Roaster", f"{99 + number}.00") for number in range(4)]
+    result = aged(*bills, *paid)
+    assert list(result.paid_items["days"]) == [15, 15, 15]
+    assert open_items(*bills, *paid) == {"Bill of Roaster": 4.0}
+
+
+PARTY_HABITS = st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 60)), min_size=1, max_size=20)
+
+
+@given(PARTY_HABITS)
+@settings(max_examples=60)
+def test_days_to_pay_are_those_of_the_payments(habits):
+    """Of invoices with numbers, each paid once, the days of each party are what pandas says of their dates."""
+    entries, truth = [], []
+    for number, (party, took) in enumerate(habits):
+        entries.append(invoice(90 + number, f"Invoice {number} to {party}", f"{number + 1}.00"))
+        entries.append(payment(90 + number - took, f"Payment of invoice {number} by {party}", f"{number + 1}.00"))
+        truth.append((party, took, -(90 + number - took)))
+    found = aged(*entries).days_to_pay.set_index("counterparty")
+    expected = pd.DataFrame(truth, columns=["party", "days", "order"]).groupby("party")["days"]
+    pd.testing.assert_series_equal(found["median_days"].sort_index(), expected.median(), check_names=False)
+    pd.testing.assert_series_equal(found["average_days"].sort_index(), expected.mean().round(1), check_names=False)
+    assert dict(found["paid_items"]) == dict(expected.size())
 
 
 def test_payables_are_positive_too():
@@ -298,7 +369,7 @@ def test_the_demo_company(demo_company):
     item = result["Wholesale Receivables", "0-30"].terms[0].terms[0]
     assert (item.label, item.amount) == ("Invoice 1120 to Northside Grocers, 4 Jun 2026", 3931.08)
     content = json.loads(result.to_json())
-    assert sum(Decimal(one["total"]) for one in content["parties"]) == Decimal("36587.29")
+    assert sum(Decimal(one["total"]) for one in content["counterparties"]) == Decimal("36587.29")
     some = aa.load_line_entries(client, ["led_operating"], *days)
     with pytest.raises(aa.errors.IncompleteLoadError, match="'Wholesale Receivables' was not loaded"):
         aa.ageing(aa.Books(some, ledgers))
@@ -332,7 +403,10 @@ def test_ledgers_below_are_parties():
         (10, "Received", "50.00", "bank", "eu-bob"),
     )
     result = aa.ageing(aa.Books(entries, chart(BELOW, PARENTS), time_zone="UTC"), as_of=LAST)
-    assert dict(zip(result.frame["party"], result.frame["total"], strict=True)) == {"ADA": 390.0, "EU:BOB": 130.0}
+    assert dict(zip(result.frame["counterparty"], result.frame["total"], strict=True)) == {
+        "ADA": 390.0,
+        "EU:BOB": 130.0,
+    }
     assert result["Receivables", "total"].amount == 520.0
     untyped = chart([(*row[:5], None, row[6]) for row in BELOW], PARENTS)
     result = aa.ageing(aa.Books(entries, untyped, time_zone="UTC"), as_of=LAST, accounts=["Receivables"])
@@ -382,8 +456,15 @@ class Oracle:
         for paid, claimed in self.of_numbers.items():
             self.settle(paid, claimed)
         for place, at in enumerate(self.order):
-            same = [other for other in self.order[:place] if entries[other].party == entries[at].party]
-            self.bill(at, same) if entries[at].units > 0 else self.pay(at, same)
+            if entries[at].units < 0:
+                self.settle(at, self.whole(at, self.same(place))[:1])
+        for place, at in enumerate(self.order):
+            self.bill(at, self.same(place)) if entries[at].units > 0 else self.pay(at, self.same(place))
+
+    def same(self, place):
+        """Entries of the same party before the one at a place."""
+        party = self.entries[self.order[place]].party
+        return [other for other in self.order[:place] if self.entries[other].party == party]
 
     def settle(self, paid, claimed):
         for at in claimed:
@@ -412,13 +493,22 @@ class Oracle:
             if not (self.entries[at].numbers and self.entries[paid].numbers):
                 self.settle(paid, [at])
 
-    def pay(self, at, same):
+    def claimed(self, at, same):
         one = self.entries[at]
         if one.numbers and not one.party:
-            return
+            return []
         claimed = [other for other in same if self.left[other] > 0]
         if one.numbers and not self.of_numbers[at]:
             claimed = [other for other in claimed if not self.entries[other].numbers]
+        return claimed
+
+    def whole(self, at, same):
+        """Items of exactly a payment that nothing was set against."""
+        claimed = self.claimed(at, same)
+        return [other for other in claimed if self.left[other] == -self.left[at] == self.entries[other].units]
+
+    def pay(self, at, same):
+        claimed = self.claimed(at, same)
         exact = [other for other in claimed if self.left[other] == -self.left[at]]
         self.settle(at, exact[:1] or claimed)
 

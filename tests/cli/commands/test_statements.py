@@ -219,7 +219,7 @@ def test_the_register_of_a_parent(run_demo, books):
 
 def test_receivables_and_payables_by_age(run_demo, books, assert_refused):
     """The parties of each ledger sum to its balance at the end of the days; comparisons are refused."""
-    parties = run_demo("statements", "ageing", *MAY, "--json").content["parties"]
+    parties = run_demo("statements", "ageing", *MAY, "--json").content["counterparties"]
     _, lines = books
     until = lines[(lines["ledger_name"] == "Wholesale Receivables") & (lines["local_date"] <= "2025-05-31")]
     totals = [Decimal(one["total"]) for one in parties if one["ledger_name"] == "Wholesale Receivables"]

@@ -1,0 +1,284 @@
+"""Items of receivables and payables, the payments that are set against them, and how long parties take to pay.
+
+An entry that increases the balance is an item, one that decreases it is set against items of its party: those of the
+invoice numbers that it names, else one of exactly its amount, else the oldest.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from accounting_analytics.core.chart_of_accounts import LedgerType
+from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.core.name_keys import name_key
+from accounting_analytics.reports.books.party_texts import NOT_NAMED, read_party_texts
+from accounting_analytics.reports.books.payees import texts_of_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+BETWEEN_NUMBERS = ", "
+SIGNS: Mapping[str, int] = {LedgerType.ASSET: 1, LedgerType.LIABILITY: -1}
+"""Sign of a debit on ledgers that have ages, whatever their own side, as in statements."""
+YEAR = dt.timedelta(days=365)
+LEAST_PAID = 5
+"""Paid items that say how long a party usually takes."""
+_OPENING = re.compile(r"\bopening\b|\bbrought forward\b", re.IGNORECASE)
+
+
+class LedgerItem(NamedTuple):
+    """A line of a receivable or payable: positive units increase what is open.
+
+    `party` and `invoice`, its numbers, are what its text names, `is_paid` is whether its entry touches cash, and
+    `is_named` whether the text, or the ledger, certainly names the party.
+    """
+
+    id: str
+    day: dt.date
+    units: int
+    text: str
+    party: str
+    invoice: str
+    is_paid: bool
+    is_named: bool = False
+
+    @property
+    def numbers(self) -> list[str]:
+        """Invoice numbers."""
+        return self.invoice.split(BETWEEN_NUMBERS) if self.invoice else []
+
+    @property
+    def is_opening(self) -> bool:
+        """Whether its text names opening balances, so that its day is not its own."""
+        return bool(_OPENING.search(self.text))
+
+
+@dataclass
+class OpenItem:
+    """An item and what is open of it; of a payment without an item, what is left of it, below zero.
+
+    `payments` are those of cash that were set against it, none of them before its day.
+    """
+
+    item: LedgerItem
+    open_units: int
+    payments: dict[str, tuple[dt.date, int]]
+
+
+class PaidItem(NamedTuple):
+    """An item that payments of cash settled in whole: the day of the last, the lines of all, and how long it took."""
+
+    item: LedgerItem
+    day: dt.date
+    payment_ids: tuple[str, ...]
+
+    @property
+    def days(self) -> int:
+        """Days from the item to its last payment."""
+        return (self.day - self.item.day).days
+
+
+class DaysToPay(NamedTuple):
+    """How long a party took for the items that it paid in the year before a day, and in the year before that."""
+
+    paid: tuple[PaidItem, ...]
+    before: tuple[PaidItem, ...]
+
+    @classmethod
+    def as_of(cls, paid: Sequence[PaidItem], last: dt.date) -> Self:
+        """Choose the items that were paid in the two years before a day, in the order of their payments."""
+        ordered = sorted(paid, key=lambda item: (item.day, item.item.day, item.item.id))
+        ages = [last - item.day for item in ordered]
+        return cls(
+            tuple(item for item, age in zip(ordered, ages, strict=True) if age < YEAR),
+            tuple(item for item, age in zip(ordered, ages, strict=True) if YEAR <= age < 2 * YEAR),
+        )
+
+    @property
+    def days(self) -> list[int]:
+        """Days of each item of the year."""
+        return [item.days for item in self.paid]
+
+    @property
+    def median(self) -> float | None:
+        """Days of the middle one; None of no item."""
+        return statistics.median(self.days) if self.paid else None
+
+    @property
+    def average(self) -> float | None:
+        """Mean of the days; None of no item."""
+        return statistics.mean(self.days) if self.paid else None
+
+    @property
+    def last(self) -> int | None:
+        """Days of the item that was paid last; None of no item."""
+        return self.days[-1] if self.paid else None
+
+    @property
+    def change(self) -> float | None:
+        """By how many days the median is longer than that of the year before; None if one is not known."""
+        if not self.paid or not self.before:
+            return None
+        return statistics.median(self.days) - statistics.median(item.days for item in self.before)
+
+    @property
+    def late_after(self) -> float | None:
+        """Days that nine tenths of the items took at most; None of fewer than five."""
+        if len(self.paid) < LEAST_PAID:
+            return None
+        return statistics.quantiles(self.days, n=10, method="inclusive")[-1]
+
+    def expected_days(self, age: int) -> int | None:
+        """Days that an item takes that is so old: the middle one of those that took longer; None of none."""
+        longer = [days for days in self.days if days > age]
+        return statistics.median_high(longer) if longer else None
+
+
+def read_items(
+    lines: pd.DataFrame, scale: int, below: Mapping[str, str], paid: set[str], ledger_type: str
+) -> list[LedgerItem]:
+    """Lines of a ledger and those below it, with what their texts name; increases of a day are first.
+
+    The party of a line below is the path to its ledger.
+    """
+    sign = SIGNS[ledger_type]
+    rows = lines[lines["ledger_id"].isin(list(below))]
+    texts = texts_of_lines(rows)
+    columns = (rows["id"], rows["local_date"].dt.date, rows["signed_amount"], rows["_entry"], rows["ledger_id"])
+    found = [
+        LedgerItem(
+            line_id,
+            day,
+            sign * to_minor_units(amount, scale),
+            read.text,
+            below[ledger_id].upper() or read.party,
+            BETWEEN_NUMBERS.join(read.numbers),
+            is_paid=entry in paid,
+            is_named=read.is_named or bool(below[ledger_id]),
+        )
+        for line_id, day, amount, entry, ledger_id, read in zip(*columns, read_party_texts(texts), strict=True)
+    ]
+    ordered = sorted(found, key=lambda item: (item.day, -item.units, item.id))
+    spelling: dict[str, str] = {}
+    return [item._replace(party=spelling.setdefault(name_key(item.party), item.party)) for item in ordered]
+
+
+class Matching:
+    """Payments of a ledger set against its items: by the numbers that they name, by exact amounts, then the oldest.
+
+    Parameters
+    ----------
+    items : sequence of LedgerItem
+        Lines of the ledger by day, increases of a day first.
+    """
+
+    def __init__(self, items: Sequence[LedgerItem]) -> None:
+        self.entries = [OpenItem(item, item.units, {}) for item in items]
+        self._payers = {item.party for item in items if item.units < 0}
+        self._named = {item.party for item in items if item.is_named}
+        self._by_number: dict[str, list[OpenItem]] = defaultdict(list)
+        for entry in self.entries:
+            for number in entry.item.numbers if entry.item.units > 0 else ():
+                self._by_number[number].append(entry)
+        payments = [entry for entry in self.entries if entry.item.units < 0]
+        of_numbers = {payment.item.id: self._of_numbers(payment.item) for payment in payments}
+        for payment in payments:
+            self._settle(payment, of_numbers[payment.item.id])
+        found = {line_id for line_id, items in of_numbers.items() if items}
+        self._settle_exact(found)
+        self._settle_by_party(found)
+
+    def days_to_pay(self, last: dt.date) -> tuple[dict[str, DaysToPay], DaysToPay]:
+        """Return how long each party took until a day, and all of them; opening balances have no days of their own."""
+        paid = [
+            PaidItem(entry.item, max(day for day, _ in entry.payments.values()), tuple(sorted(entry.payments)))
+            for entry in self.entries
+            if entry.payments and sum(units for _, units in entry.payments.values()) == entry.item.units
+            if not entry.item.is_opening
+        ]
+        of_party: dict[str, list[PaidItem]] = defaultdict(list)
+        for item in paid:
+            of_party[item.item.party].append(item)
+        return {party: DaysToPay.as_of(items, last) for party, items in of_party.items()}, DaysToPay.as_of(paid, last)
+
+    def _of_numbers(self, payment: LedgerItem) -> list[OpenItem]:
+        """Items of the numbers and the party that a payment names; of a number alone, those of the only party with it.
+
+        A party that another text names is not that of a payment that names its own.
+        """
+        found = [self._by_number[one] for one in payment.numbers if one in self._by_number]
+        own = [one for items in found for one in items if one.item.party == payment.party != NOT_NAMED]
+        if own or not found:
+            return own
+        found = [[one for one in items if one.item.day <= payment.day] or items for items in found]
+        parties = [{one.item.party for one in items} for items in found]
+        of_all = set.intersection(*parties)
+        is_other = payment.is_named or payment.party in self._named
+        return [
+            one
+            for items, of_number in zip(found, parties, strict=True)
+            if len(of_all or of_number) == 1
+            for one in items
+            if one.item.party in (of_all or of_number) and not (is_other and one.item.is_named)
+        ]
+
+    def _claims(self, payment: OpenItem, of_party: Sequence[OpenItem], found: Collection[str]) -> list[OpenItem]:
+        """Return items of its party that a payment may settle; `found` are those whose numbers items have."""
+        item = payment.item
+        if item.numbers and item.party == NOT_NAMED:
+            return []
+        return [other for other in of_party if item.id in found or not (item.numbers and other.item.numbers)]
+
+    def _settle_exact(self, found: Collection[str]) -> None:
+        """Set payments against whole items of their party and of exactly their amount, the oldest first."""
+        claims: dict[str, list[OpenItem]] = defaultdict(list)
+        for entry in self.entries:
+            of_party = claims[entry.item.party]
+            if entry.item.units > 0:
+                of_party.append(entry)
+                continue
+            known = self._claims(entry, of_party, found)
+            exact = [other for other in known if other.open_units == -entry.open_units == other.item.units]
+            self._settle(entry, exact[:1])
+            claims[entry.item.party] = [other for other in of_party if other.open_units]
+
+    def _settle_by_party(self, found: Collection[str]) -> None:
+        """Set what is left of payments against items of their party."""
+        claims: dict[str, list[OpenItem]] = defaultdict(list)
+        early: dict[str, list[OpenItem]] = defaultdict(list)
+        opening: list[OpenItem] = []
+        for entry in self.entries:
+            item, of_party = entry.item, claims[entry.item.party]
+            if item.units > 0:
+                for payment in early[item.party]:
+                    if not (payment.item.numbers and item.numbers):
+                        self._settle(payment, [entry])
+                of_party.append(entry)
+                if item.is_opening and not item.is_named:
+                    opening.append(entry)
+            else:
+                known = self._claims(entry, of_party, found)
+                exact = [other for other in known if other.open_units == -entry.open_units]
+                unpaid = [other for other in opening if other.open_units == -entry.open_units]
+                unpaid = [other for other in unpaid if other.item.party not in self._payers]
+                sole = unpaid if len(unpaid) == 1 and item.id not in found else []
+                self._settle(entry, exact[:1] or sole or known)
+                early[item.party].append(entry)
+            for of_side in (claims, early):
+                of_side[item.party] = [other for other in of_side[item.party] if other.open_units]
+
+    def _settle(self, payment: OpenItem, items: Iterable[OpenItem]) -> None:
+        """Set a payment against items, in order, as far as it goes."""
+        for entry in items:
+            units = min(-payment.open_units, entry.open_units)
+            payment.open_units += units
+            entry.open_units -= units
+            if units and payment.item.is_paid and entry.item.day <= payment.item.day:
+                entry.payments[payment.item.id] = payment.item.day, units
