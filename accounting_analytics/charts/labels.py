@@ -28,6 +28,8 @@ OUTFLOW_COLOUR = "#b4470f"
 BALANCE_COLOUR = "#0b5fa5"
 ACCOUNT_COLOURS = ("#845ad8", "#c67a2f", "#36a16b", "#c270c2", "#8a5c2e", "#267359")
 OTHERS_COLOUR = "#8a939e"
+BAND_ALPHA = 0.18
+"""Opacity of the area between two lines."""
 PATTERNS = ("", "/", "-", "x", "|", "\\")
 """Patterns beside the colours, in their order."""
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")

@@ -59,6 +59,8 @@ class Series:
         Whether they are points of a line instead of bars.
     number : int
         Which pattern or dash they have beside their colour.
+    is_band : bool
+        Whether the area between the line and that of the series before is filled.
     width : float
         Of a line.
     factor : int
@@ -74,6 +76,7 @@ class Series:
     amounts: Sequence[Decimal | None]
     colour: str
     is_line: bool = False
+    is_band: bool = False
     number: int = 0
     width: float = 1.5
     factor: int = 1

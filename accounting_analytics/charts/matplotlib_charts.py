@@ -28,6 +28,7 @@ from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
 from accounting_analytics.charts.labels import (
     BALANCE_COLOUR,
+    BAND_ALPHA,
     COLOUR_NAMES,
     DASHES,
     GROUND,
@@ -237,9 +238,13 @@ def _draw_columns(paper: Paper, axes: Axes) -> None:
     places = np.arange(count)
     width = min(0.7, 0.1 * count)
     above, below = np.zeros(count), np.zeros(count)
+    before = np.zeros(count)
     for series in paper.chart.series:
         sizes = np.array([np.nan if size is None else size for size in series.sizes])
         colour = paper.colour(series.colour)
+        if series.is_band:
+            axes.fill_between(places, before, sizes, color=colour, alpha=BAND_ALPHA, linewidth=0)
+        before = sizes
         if series.is_line:
             marker: dict[str, Any] = {"marker": "D", "markersize": 4} if count * 14 < paper.width else {}
             dashes = _DASHES[DASHES[series.number]]

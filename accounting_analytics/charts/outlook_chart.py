@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,14 @@ _WIDE, _NARROW = 2, 1.25
 
 
 def outlook(result: Outlook) -> Picture:
-    """Lines of the balance expected at the end of each week, of its 80 % range, and of the limit that was given.
+    """Lines of the balance expected at the end of each week, a band of its 80 % range, and the limit that was given.
 
     Parameters
     ----------
     result : Outlook
         As :func:`~accounting_analytics.outlook` returns it. Without a range there is one line; where cash is not
-        known, a sentence in the place of the lines.
+        known, a sentence in the place of the lines. A remark says where such outlooks were no better than today's
+        balance.
 
     Raises
     ------
@@ -39,7 +41,8 @@ def outlook(result: Outlook) -> Picture:
     of_row = {name: [result[name, week] for week in weeks] for name in ("cash", "high", "low")}
     series = [_line("Cash at end", of_row["cash"], BALANCE_COLOUR, 0, _WIDE)]
     if result.has_range and result.cash.units is not None:
-        series += [_line(f"{name.title()}, 80 %", of_row[name], OTHERS_COLOUR, 1, _NARROW) for name in ("high", "low")]
+        sides = [_line(f"{name.title()}, 80 %", of_row[name], OTHERS_COLOUR, 1, _NARROW) for name in ("high", "low")]
+        series += [sides[0], replace(sides[1], is_band=True)]
     if result.limit is not None:
         series.append(_line("Limit", [result.limit] * len(weeks), OUTFLOW_COLOUR, 2, _NARROW))
     figures = [one for of in of_row.values() for one in of]
@@ -48,7 +51,7 @@ def outlook(result: Outlook) -> Picture:
     return Picture.of(
         ChartMarks(
             title=f"Cash in the next {result.weeks} weeks",
-            remarks=[f"after {day_label(result.end_date)}", "expected at the end of each week"],
+            remarks=[f"after {day_label(result.end_date)}", *_quality(result)],
             unit=unit_text(result.currency),
             kind="columns",
             places=[Place(f"week to {day_label(end)}", f"{end.day} {month_name(end)}", f"{end.year}") for end in ends],
@@ -58,6 +61,13 @@ def outlook(result: Outlook) -> Picture:
             table=result.table if is_known else None,
         )
     )
+
+
+def _quality(result: Outlook) -> list[str]:
+    """Say whether such outlooks were better than none."""
+    if result.is_better:
+        return ["expected at the end of each week"]
+    return ["expected at the end of each week", "not nearer than today's balance or the plain average in past weeks"]
 
 
 def _line(name: str, figures: Sequence[Figure], colour: str, number: int, width: float) -> Series:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.charts.labels import (
     BALANCE_COLOUR,
+    BAND_ALPHA,
     DASHES,
     GROUND,
     INFLOW_COLOUR,
@@ -165,6 +166,11 @@ _MOST_LABEL_LETTERS, _MOST_LABELLED = 44, 7
 _ROOM = 1.18
 
 
+def _see_through(colour: str) -> str:
+    """Return a colour through which lines are seen."""
+    return f"rgba{(*bytes.fromhex(colour.removeprefix('#')), BAND_ALPHA)}"
+
+
 def _draw_columns(figure: go.Figure, chart: ChartMarks) -> None:
     """Draw bars of periods, stacked from zero, and lines over them."""
     labels = [place.label for place in chart.places]
@@ -175,6 +181,8 @@ def _draw_columns(figure: go.Figure, chart: ChartMarks) -> None:
             line = {"color": series.colour, "width": series.width, "dash": DASHES[series.number]}
             marker = {"symbol": "diamond", "size": 7, "color": series.colour}
             drawn = {"mode": "lines+markers", "line": line, "marker": marker, "connectgaps": False}
+            if series.is_band:
+                drawn |= {"fill": "tonexty", "fillcolor": _see_through(series.colour)}
             figure.add_scatter(x=places, y=series.sizes, name=_name(series.name), **drawn, **data)
         else:
             pattern = {

@@ -411,10 +411,10 @@ def outlook(
 ) -> None:
     """Look ahead at weeks of cash, with what is due.
 
-    The weeks after the last day (--end-date suffices), from line entries since the books began: what recurs, balances
-    with an 80 % range, and how far such outlooks were off in past weeks. It takes 26 weeks of history, and 59 for a
-    range. Open bills that do not recur are not in it: `statements ageing` has them. Exit code 3 if lines are missing,
-    or there are too few.
+    The weeks after the last day (--end-date suffices), from line entries since the books began: what recurs, open
+    invoices and bills on the day that their party usually pays, balances with an 80 % range to week 6, and how far such
+    outlooks were off in past weeks; where they were no better than today's balance, what is due only. It takes 26 weeks
+    of history, and 52 for a range. Exit code 3 if lines are missing, or there are too few.
 
     Parameters
     ----------
@@ -422,7 +422,7 @@ def outlook(
         How many weeks, up to 26; 13 by default.
     known
         CSV file of payments and receipts that you know of: date, amount (negative goes out), category, note. One that
-        recurs, by the counterparty in its note or its category, replaces the payment that is due.
+        is due anyway, by the counterparty in its note, its category or its amount, replaces what is due.
     limit
         Cash that you do not want to fall below: the first week at whose end it is expected to is named.
     """

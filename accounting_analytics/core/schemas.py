@@ -538,10 +538,11 @@ class PaymentRhythms(Table):
 
 
 class ExpectedPayments(Table):
-    """Payments with a rhythm, and known items, by the day they are due; cash that comes in is positive.
+    """Payments with a rhythm, open items, and known items, by the day they are due; cash that comes in is positive.
 
-    `last_date` and `last_amount` are those of the counterparty's latest payment; null of a known item, whose
-    `counterparty` is its note and whose `rhythm` is ``known``.
+    `last_date` and `last_amount` are those of the counterparty's latest payment with a rhythm; null of an invoice or
+    bill, whose `rhythm` is ``open item``, and of a known item, whose `counterparty` is its note and whose `rhythm` is
+    ``known``.
     """
 
     date: Series[pd.Timestamp]
@@ -556,8 +557,9 @@ class ExpectedPayments(Table):
 class CashWeeks(Table):
     """Weeks of cash ahead, one row each; cash that comes in is positive.
 
-    `cash` is the balance at the end of the week, null where the cash of the last day is not known, and 80 of 100
-    such balances are between `low` and `high`, null where past weeks do not say so.
+    `open_items` are invoices and bills that are open on the last day. `cash` is the balance at the end of the week,
+    null where the cash of the last day is not known, and 80 of 100 such balances are between `low` and `high`, null
+    after six weeks, and where past weeks do not say so.
     """
 
     week: Series[int] = pandera.Field(unique=True, ge=1)
@@ -565,6 +567,7 @@ class CashWeeks(Table):
     end_date: Series[pd.Timestamp]
     recurring_receipts: Series[Any]
     recurring_payments: Series[Any]
+    open_items: Series[Any]
     known_items: Series[Any]
     other_cash: Series[Any]
     net_cash_flow: Series[Any]

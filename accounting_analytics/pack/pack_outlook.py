@@ -1,4 +1,4 @@
-"""Tables of a pack about the weeks ahead: what is due next, balances with their range, and how good that was."""
+"""Tables of a pack about the weeks ahead: what is due next, and balances with their range."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from accounting_analytics.pack.pack_table import (
     text_head,
 )
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, figure_of_terms
-from accounting_analytics.reports.payees.cash_forecast import AVERAGE, NOTHING, SHOWN
 from accounting_analytics.reports.payees.outlook import SIDES
 
 if TYPE_CHECKING:
@@ -25,27 +24,34 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.figure import Figure
     from accounting_analytics.reports.payees.outlook import Outlook
 
-OUTLOOK, DUE, SCORE = "outlook", "due", "outlook_score"
-_DUE = 10
-_METHODS = {SHOWN: "These outlooks", AVERAGE: "Plain average", NOTHING: "No change"}
+OUTLOOK, DUE = "outlook", "due"
+_DUE = 15
 
 
 def outlook_tables(found: Outlook, first_day: dt.date) -> list[PackTable]:
     """Make the tables of an outlook; lines of payments before the first day are not in the page."""
-    return [_due(found, first_day), _weeks(found), *_score(found)]
+    return [_due(found, first_day), *([_weeks(found)] if found.is_better else [])]
 
 
 def _due(found: Outlook, first_day: dt.date) -> PackTable:
-    """Make the table of the payments that are due next, with the lines of past payments of their amounts."""
-    rows = []
-    for one in found.expected[:_DUE]:
-        figure = found.figure_of_payment(one)
-        figure = figure if one.payment.expected.date >= first_day else _estimate(figure)
-        rows.append(PackRow(one.payment.counterparty, [day_label(one.day), one.payment.category, figure]))
-    heads = [text_head("Due"), text_head("Category"), amount_head("Amount")]
-    rest = len(found.expected) - len(rows)
+    """Make the table of what is due next, with the lines of past payments of their amounts, and of open items."""
+    shown = found.due[:_DUE]
+    rows = [
+        PackRow(due.counterparty, [day_label(due.day), due.category, due.rhythm, _in_page(due.figure, first_day)])
+        for due in shown
+    ]
+    heads = [text_head("Due"), text_head("Category"), text_head("Rhythm"), amount_head("Amount")]
+    rest = len(found.due) - len(shown)
     notes = [f"{rest:,} more are due in the {found.weeks} weeks."] if rest else []
-    return make_table(DUE, "Due next", heads, rows, notes if rows else ["No payment with a rhythm is due."])
+    notes += [] if found.is_better else found.notes_of_weeks()
+    return make_table(DUE, "Due next", heads, rows, notes if rows else ["Nothing is due.", *notes])
+
+
+def _in_page(figure: Figure, first_day: dt.date) -> Figure:
+    """Figure with its entries, where these are in the page; else it is stated."""
+    entries = figure.entries if figure.is_additive else None
+    is_in_page = entries is not None and len(entries) > 0 and entries["local_date"].min().date() >= first_day
+    return figure if is_in_page else _estimate(figure)
 
 
 def _weeks(found: Outlook) -> PackTable:
@@ -54,16 +60,20 @@ def _weeks(found: Outlook) -> PackTable:
     rows = [PackRow(day_label(found.end_date), ["", start, "", ""])]
     balance = start
     for week in range(1, found.weeks + 1):
-        recurring, other, margin = (_estimate(one) for one in found.estimates(week))
+        due, other, margin = found.estimates(week)
         key, end = f"week {week}", day_label(found.week_end(week))
         made = partial(_named, key, f"week to {end}")
-        net = figure_of_terms(*made("net"), [("+", recurring), ("+", other)])
+        net = figure_of_terms(*made("net"), [("+", _estimate(due)), ("+", _estimate(other))])
         balance = figure_of_terms(*made("cash"), [("+", balance), ("+", net)])
-        sides = [figure_of_terms(*made(name), [("+", balance), (sign, margin)]) for name, sign in SIDES]
+        sides = [
+            "" if margin is None else figure_of_terms(*made(name), [("+", balance), (sign, _estimate(margin))])
+            for name, sign in SIDES
+        ]
         rows.append(PackRow(end, [net, balance, *sides]))
-    heads = [amount_head(one) for one in ("Net change", "Cash at end", "Low", "High")]
+    heads = [amount_head(head) for head in ("Net change", "Cash at end", "Low", "High")]
     note = (
-        "Expected, not booked: what recurs, and other cash. The range from low to high is made for 80 of 100 balances."
+        "Expected, not booked: what is due, and other cash. The range from low to high is made for 80 of 100 balances "
+        "of the first six weeks."
     )
     return make_table(OUTLOOK, f"Next {found.weeks} weeks", heads, rows, [note, *found.notes_of_weeks()])
 
@@ -71,19 +81,6 @@ def _weeks(found: Outlook) -> PackTable:
 def _named(key: str, days: str, name: str) -> tuple[str, str]:
     """Key and label of a figure of a week."""
     return f"{key}{KEY_SEPARATOR}{name}", f"{name.title()}, {days}"
-
-
-def _score(found: Outlook) -> list[PackTable]:
-    """Make the table of the errors of past outlooks; none where none has come to its end."""
-    if found.score is None:
-        return []
-    rows = [
-        PackRow(label, [found.error(method, "weekly"), found.error(method, "balance")])
-        for method, label in _METHODS.items()
-    ]
-    heads = [amount_head("A week, on average"), amount_head(f"Balance of week {found.weeks}")]
-    title = "How far such outlooks were off in past weeks"
-    return [make_table(SCORE, title, heads, rows, found.notes_of_score())]
 
 
 def _estimate(figure: Figure) -> Figure:

@@ -74,7 +74,7 @@ def make_pictures(
     if bridge is not None:
         text = f"Net change in cash from {bridge.before} to {bridge.after}, by counterparty"
         wanted.insert(1, ("cash_bridge", text, lambda: charts.bridge(bridge)))
-    if ahead is not None:
+    if ahead is not None and ahead.is_better:
         text = f"Cash expected at the end of each of the next {ahead.weeks} weeks, and its 80 % range"
         wanted.append(("outlook", text, lambda: charts.outlook(ahead)))
     for name, text, make in wanted:

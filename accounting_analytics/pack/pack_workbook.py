@@ -36,7 +36,6 @@ _TABLES = {
     "recurring": "Recurring payments",
     "due": "Due next",
     "outlook": "Next weeks",
-    "outlook_score": "Past outlooks",
     "ageing": "By age",
     "uncategorized": "Not categorized",
     "changes": "Changes",

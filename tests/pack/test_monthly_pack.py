@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import html
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -154,23 +155,41 @@ def test_figures_that_a_reader_adds_up_meet(demo_pack):
     ]
 
 
-def test_the_next_weeks(demo_pack):
-    """Weeks begin with the cash of page one and follow from it; what is due unfolds, and past errors are shown."""
-    tables = demo_pack.content.tables
-    weeks = tables["outlook"].figures
-    assert weeks["start|cash"].exact() == demo_pack["key_figures:cash_at_end|2026-05"].exact()
+def test_the_next_weeks(load_month):
+    """Weeks begin with the cash of page one and follow from it; the first six have a range."""
+    pack = aa.monthly_pack(load_month("2026-06"))
+    weeks = pack.content.tables["outlook"].figures
+    assert weeks["start|cash"].exact() == pack["key_figures:cash_at_end|2026-06"].exact()
     before = weeks["start|cash"]
     for week in range(1, 14):
-        net, cash, low, high = (weeks[f"week {week}|{name}"] for name in ("net", "cash", "low", "high"))
+        net, cash = (weeks[f"week {week}|{name}"] for name in ("net", "cash"))
         assert cash.exact() == before.exact() + net.exact()
-        assert high.exact() - cash.exact() == cash.exact() - low.exact() > 0
+        sides = [weeks.get(f"week {week}|{name}") for name in ("high", "low")]
+        if week <= 6:
+            high, low = (side.exact() for side in sides)
+            assert high - cash.exact() == cash.exact() - low > 0
+        else:
+            assert sides == [None, None]
         before = cash
+    assert "Cash expected at the end of each of the next 13 weeks" in pack.html
+    assert "In 40 past weeks such outlooks were nearer than today" in html.unescape(pack.html)
+
+
+def test_what_is_due(demo_pack):
+    """It unfolds; where past outlooks were no better than today's balance, no week is drawn, and a note says so."""
+    tables = demo_pack.content.tables
     rent = next(row for row in tables["due"].table.rows if row.label == "KENT AVE PROPERTIES")
-    assert [cell.text for cell in rent.cells] == ["1 Jun 2026", "Rent", "(7,900.00)"]
+    assert [cell.text for cell in rent.cells] == ["1 Jun 2026", "Rent", "monthly", "(7,900.00)"]
     assert demo_pack[f"due:{rent.cells[-1].key}"].entries["figure_amount"].tolist() == [-7900.0]
-    assert [row.label for row in tables["outlook_score"].table.rows] == ["These outlooks", "Plain average", "No change"]
+    bill = next(row for row in tables["due"].table.rows if row.label == "ROYAL GREEN IMPORTERS")
+    assert [cell.text for cell in bill.cells][1:3] == ["Supplier Payables", "open item"]
+    owed = demo_pack[f"due:{bill.cells[-1].key}"]
+    assert owed.entries["figure_amount"].tolist() == [owed.amount]
+    assert set(owed.entries["ledger_id"]) == {"led_payable"}
+    assert "outlook" not in tables
     assert '<section id="outlook">' in demo_pack.html
-    assert "Cash expected at the end of each of the next 13 weeks" in demo_pack.html
+    assert "No forecast was nearer than today" in demo_pack.html
+    assert "Cash expected at the end of each" not in demo_pack.html
 
 
 def test_contents_and_the_note_of_the_owner(rolled_forward_pack, load_month, tmp_path):

@@ -5,6 +5,7 @@ import json
 import math
 import runpy
 from decimal import Decimal
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -35,7 +36,7 @@ def company(weeks):
         if day.day == 1:
             payments.append(pay(day, "LANDLORD", "-1200.00"))
         if day.toordinal() % 14 == 5:
-            payments.append(pay(day, "WAGES", "-800.00", "Payroll"))
+            payments.append(pay(day, "WAGES", "-2200.00", "Payroll"))
         if random.random() < 0.4 or number == 7 * weeks - 1:
             payments.append(
                 pay(day, f"CUSTOMER {random.choice('ABCDE')}", f"{random.randint(200, 900)}.10", "Online Sales")
@@ -58,6 +59,8 @@ def frames(payments):
 
 
 BOOKS = frames(company(75))
+GAINS = [pay(LAST - 7 * week * DAY, "CUSTOMER", f"{1000 + 7 * week}.00", "Tools") for week in range(75)]
+"""A receipt of each week, a little less each: more than no change, and what is due moves nothing within weeks."""
 START = str(LAST - 75 * 7 * DAY + DAY)
 
 
@@ -83,7 +86,7 @@ def moved(payments, first, count):
 
 
 def test_the_weeks_follow_from_what_recurs_and_the_average():
-    """Rent and wages are in their weeks, the rest is the same in each, and all weeks move what 26 moved on average."""
+    """Rent and wages are in their weeks, the rest is the same in each, and all weeks together move the measure."""
     result = ahead()
     frame = result.frame
     assert list(frame["end_date"]) == [pd.Timestamp(LAST + week * 7 * DAY) for week in range(1, 14)]
@@ -98,9 +101,10 @@ def test_the_weeks_follow_from_what_recurs_and_the_average():
     ]
     assert in_weeks == pytest.approx(list(frame["recurring_payments"]))
     average = sum(moved(company(75), LAST - 26 * 7 * DAY + DAY, 26)) / 26
-    assert abs(Decimal(str(frame["net_cash_flow"].sum())) - 13 * average) <= 13 * CENT
+    measure = {"no change": 0, "average": 13 * average}[result.method]
+    assert abs(Decimal(str(frame["net_cash_flow"].sum())) - measure) <= 13 * CENT
     assert len(set(frame["other_cash"])) == 1
-    parts = ["recurring_receipts", "recurring_payments", "known_items", "other_cash"]
+    parts = ["recurring_receipts", "recurring_payments", "open_items", "known_items", "other_cash"]
     assert exact(frame[parts].sum(axis=1)) == exact(frame["net_cash_flow"])
     cash = sum(one.amount for one in company(75))
     assert exact(frame["cash"]) == exact(cash + Decimal(str(one)) for one in frame["net_cash_flow"].cumsum())
@@ -136,33 +140,37 @@ def test_an_outlook_knows_nothing_of_later_lines():
 
 def test_the_score_is_that_of_outlooks_made_in_past_weeks():
     """Errors are those of outlooks that are made of each past week's lines and compared with what came."""
-    payments, weeks = with_series_that_stop(46), 4
+    history, weeks = 60, 4
+    payments = with_series_that_stop(history)
     books = frames(payments)
     errors = {"outlook": [], "average": [], "no change": []}
-    methods = set()
-    for back in range(46 - 26, weeks - 1, -1):
+    methods = []
+    for back in range(history - 26, weeks - 1, -1):
         day = LAST - back * 7 * DAY
         came = moved(payments, day + DAY, weeks)
         average = (sum(moved(payments, day - 26 * 7 * DAY + DAY, 26)) / 26).quantize(CENT)
         result = ahead(day, books, weeks=weeks)
-        methods.add(result.method)
+        methods.append(result.method)
         made = {
             "outlook": exact(result.frame["net_cash_flow"]),
             "average": [average] * weeks,
             "no change": [Decimal(0)] * weeks,
         }
         for name, nets in made.items():
-            errors[name].append([one - other for one, other in zip(came, nets, strict=True)])
-    assert methods == {"recurring", "average"}
+            errors[name].append([there - net for there, net in zip(came, nets, strict=True)])
+    assert methods == ["no change"] * 29 + ["average"] * 2
     score = ahead(books=books, weeks=weeks).score
-    assert score.origins == len(errors["average"]) == 17
+    assert score.origins == len(errors["average"]) == 31
     for name, missed in errors.items():
-        weekly = sum(abs(one) for of in missed for one in of) / len(missed) / weeks
-        balance = sum(abs(sum(of)) for of in missed) / len(missed)
+        weekly = sum(abs(error) for of in missed for error in of) / len(missed) / weeks
+        balance = sum(abs(error) for of in missed for error in accumulate(of)) / len(missed) / weeks
         assert (Decimal(score.weekly[name]) / 100, Decimal(score.balance[name]) / 100) == (
             weekly.quantize(CENT),
             balance.quantize(CENT),
         )
+    assert score.is_better == (
+        score.balance["outlook"] < score.balance["average"] and score.balance["outlook"] < score.balance["no change"]
+    )
 
 
 def test_the_range_is_of_the_past_errors_in_proportion_to_what_moved():
@@ -173,28 +181,31 @@ def test_the_range_is_of_the_past_errors_in_proportion_to_what_moved():
     errors, inside, percent = [], [], 80
     for back in range(least + later - 26, -1, -1):
         day = LAST - back * 7 * DAY
-        (week,) = ahead(day, books, weeks=1).frame.itertuples()
-        size = sum(abs(one) for one in moved(payments, day - 26 * 7 * DAY + DAY, 26))
+        result = ahead(day, books, weeks=1)
+        (week,) = result.frame.itertuples()
+        before = moved(payments, day - 26 * 7 * DAY + DAY, 26)
+        size = sum(abs(units) for units in before)
         if inside:
             percent += -1 if inside[-1] else 4
         margin = None
         if len(errors) > 20:
             place = math.ceil(Decimal(percent * (len(errors) + 1)) / 100)
-            margin = sorted(error * size / of for error, of in errors)[place - 1].quantize(CENT)
+            margin = sorted(of_method[result.method] * size / of for of_method, of in errors)[place - 1].quantize(CENT)
             assert exact([week.high - week.cash, week.cash - week.low]) == [margin, margin]
         else:
             assert math.isnan(week.high)
         if back:
-            missed = abs(moved(payments, day + DAY, 1)[0] - Decimal(str(week.net_cash_flow)))
-            errors.append((missed, size))
-            inside += [] if margin is None else [missed <= margin]
+            (came,) = moved(payments, day + DAY, 1)
+            nets = {"no change": Decimal(0), "average": (sum(before) / 26).quantize(CENT)}
+            assert exact([week.net_cash_flow]) == [nets[result.method]]
+            errors.append(({method: abs(came - net) for method, net in nets.items()}, size))
+            inside += [] if margin is None else [errors[-1][0][result.method] <= margin]
     score = ahead(books=books, weeks=1).score
     assert (score.covered, score.ranges) == (sum(inside), len(inside)) == (sum(inside), later)
     assert 0 < sum(inside) < later
     short = ahead(books=frames(company(least - 1)), weeks=1)
     assert not short.has_range
     assert short.frame[["low", "high"]].isna().all(axis=None)
-    assert "There is no range: it takes 47 weeks of history (26 to average, 1 ahead, 20 to compare)" in short.explain()
     assert not short["low", 1].units
 
 
@@ -202,17 +213,22 @@ def test_weeks_at_rest_do_not_make_a_range_boundless():
     """Where hardly any cash moved before a payment came, its error counts tenfold at most."""
     rest = [pay(LAST - week * 7 * DAY, "BANK", "-0.01") for week in range(30, 75)]
     busy = [pay(LAST - week * 7 * DAY, "CUSTOMER", f"{5000 + 100 * (week % 3)}.00", "Tools") for week in range(30)]
-    last = ahead(books=frames([*rest, *busy])).frame.iloc[-1]
-    assert 0 < last["high"] - last["cash"] <= 10 * 13 * 5200
+    last = ahead(books=frames([*rest, *busy])).frame.iloc[5]
+    assert 0 < last["high"] - last["cash"] <= 10 * 6 * 5200
 
 
 def test_too_short_a_history_has_no_outlook():
     """Below 26 weeks nothing is expected; without a past outlook that came to its end there is no score."""
     with pytest.raises(aa.errors.IncompleteLoadError, match="takes 26 weeks of lines that move cash, and there are 25"):
         ahead(books=frames(company(25)))
+    short = ahead(books=frames(company(45)), weeks=4)
+    assert short["low", 1].terms[1].calculation == (
+        "it is not known: it takes 50 weeks of history (26 to average, 4 ahead, 20 to compare), and there are 45"
+    )
     result = ahead(books=frames(company(30)))
     assert result.score is None
-    assert "How good such outlooks are is not known" in result.explain()
+    assert not result.is_better
+    assert "not known: no past one has come to its end" in result.explain()
 
 
 def test_last_years_weeks_are_the_measure_where_they_were_much_better():
@@ -236,12 +252,35 @@ def test_last_years_weeks_are_the_measure_where_they_were_much_better():
     assert result.score.balance["outlook"] < result.score.balance["average"]
 
 
-def test_the_plain_average_is_shown_where_what_recurs_made_it_worse():
-    """Where payments stop as soon as they have a rhythm, expecting them is worse, and the text says so."""
-    result = ahead(books=frames(with_series_that_stop(60)))
-    assert result.method == "average"
-    assert len(set(result.frame["net_cash_flow"])) == 1
-    assert "so the plain average is shown" in result.explain()
+def test_no_forecast_is_shown_where_it_was_no_better():
+    """Where past outlooks were not nearer than today's balance, what is due is printed, and a sentence says why."""
+    result = ahead(books=frames(GAINS), limit=1)
+    assert not result.is_better
+    shown = min(result.score.balance["average"], result.score.balance["no change"])
+    assert result.score.balance["outlook"] >= shown
+    text = str(result)
+    assert "Cash at end" not in text
+    assert "No forecast was nearer than today's balance" in text
+    assert "Whether cash falls below 1.00 is not known, because no forecast is shown." in result.sentences()
+    assert result.lowest_week is None
+    assert len(result.frame) == 13
+    assert "not nearer than today's balance" in aa.charts.outlook(result).layout.title.subtitle.text
+    better = ahead()
+    assert better.is_better
+    assert "Cash at end" in str(better)
+
+
+def test_the_weeks_move_nothing_where_no_change_was_nearer():
+    """Cash that comes back to where it was has no drift; rent and wages say in which weeks it moves."""
+    calm = [pay(LAST - number * DAY, "CUSTOMER", "100.00", "Online Sales") for number in range(90 * 7)]
+    rent = [pay(day.day, "LANDLORD", "-3043.75") for day in calm if day.day.day == 1]
+    result = ahead(books=frames([*calm, *rent]), opening=str(LAST - 90 * 7 * DAY + DAY))
+    assert result.method == "no change"
+    assert abs(Decimal(str(result.frame["net_cash_flow"].sum()))) <= 13 * CENT
+    assert result.is_better
+    assert "The weeks together are expected to change nothing" in result.explain()
+    rest = result["other_cash", 1].terms[1]
+    assert [sign for sign, *_ in rest.signed_terms()] == ["+", "-"]
 
 
 def test_known_items_are_added_and_checked(tmp_path):
@@ -306,10 +345,14 @@ def test_what_is_known_beside_what_recurs():
     assert change(("2026-07-02", "-700.00", "Rent", ""), ("2026-07-03", "-800.00", "Rent", "")) == -300
     assert change(("2026-07-02", "0", "Rent", "")) == 1200
     assert change(("2026-07-02", "-1200.00", "Rent", ""), ("2026-07-31", "-1200.00", "Rent", "")) == 0
-    (note,) = (one for one in ahead(known=known_items(("2026-07-10", "-9", "", "Landlord"))).notes if "known" in one)
-    assert note == (
-        "The known -9.00 on 10 Jul 2026 is added to LANDLORD, -1,200.00 due on 1 Jul 2026, because it is not within "
-        "its days."
+    assert change(("2026-07-20", "-1200.00", "", "Landlord")) == 0
+    assert change(("2026-07-02", "-1200.00", "", "for July")) == 0
+    assert change(("2026-07-02", "-1200.00", "Tools", "for July")) == -1200
+    with pytest.raises(aa.errors.InputError) as refused:
+        ahead(known=known_items(("2026-07-10", "-9", "", "Landlord")))
+    assert str(refused.value) == (
+        "known: -9.00 on 10 Jul 2026 may be LANDLORD, -1,200.00 due on 1 Jul 2026, or another payment; for the first "
+        "give its amount, or a day from 27 Jun 2026 to 5 Jul 2026, and for another name no counterparty"
     )
 
 
@@ -321,8 +364,8 @@ def test_a_known_payment_of_one_of_several():
         ahead(books=books, known=known_items(("2026-07-02", "-100.00", "Rent", "")))
     assert str(refused.value) == (
         "known: -100.00 on 2 Jul 2026 may be LANDLORD, -1,200.00 due on 1 Jul 2026 or STORAGE, -90.00 due on 1 Jul "
-        "2026; name the counterparty in its note, with the amount of one of them, or leave its category and "
-        "counterparty out if it is another payment"
+        "2026; name the counterparty in its note, with the amount of one of them, or give it another category, and no "
+        "counterparty, if it is another payment"
     )
     before = ahead(books=books).frame["cash"]
     for row, change in ((("2026-07-02", "-100.00", "Rent", "Storage"), -10), (("2026-07-02", "-90.00", "Rent", ""), 0)):
@@ -330,16 +373,12 @@ def test_a_known_payment_of_one_of_several():
 
 
 def test_a_known_payment_that_is_late():
-    """It replaces the one that was due before the last day, until the next is due; so where averages are shown."""
+    """It replaces the one that was due before the last day, until the next is due."""
     books = frames([one for one in company(75) if (one.payee, one.day) != ("LANDLORD", dt.date(2026, 6, 1))])
     before = ahead("2026-06-15", books=books).frame["cash"]
     known = known_items(("2026-06-25", "-1200.00", "Rent", ""))
     after = ahead("2026-06-15", books=books, known=known)
     assert exact(after.frame["cash"] - before) == [Decimal(1200), *[Decimal(0)] * 12]
-    of_average = frames(with_series_that_stop(60))
-    options = {"books": of_average, "known": known_items(("2026-07-02", "-1300.00", "Rent", ""))}
-    assert ahead(**options).method == "average"
-    assert abs(exact(ahead(**options).frame["cash"] - ahead(books=of_average).frame["cash"])[-1] + 100) <= 13 * CENT
 
 
 def test_an_amount_with_a_point_before_three_digits(tmp_path):
@@ -372,24 +411,33 @@ def test_no_range_where_nothing_moves():
     last = max(one.day for one in company(75) if one.amount)
     for days, has_range in ((7 * 13 - 1, True), (7 * 13, False), (400, False)):
         result = ahead(last + days * DAY, limit=1000)
-        assert (result.has_range, result.frame[["low", "high"]].notna().all(axis=None)) == (has_range, has_range), days
-        assert (result["low", 13].units is not None) is has_range
-        assert ("% range" in result.explain()) is has_range
+        ends = result.frame[["low", "high"]].notna().all(axis=1)
+        assert (result.has_range, list(ends)) == (has_range, [has_range] * 6 + [False] * 7), days
+        assert (result["low", 6].units is not None) is has_range
+        assert (result["low", 7].units, result["low", 7].text) == (None, "")
     assert result.frame["net_cash_flow"].eq(0).all()
-    assert "There is no range: nothing moved cash in the 13 weeks before 5 Aug 2027." in result.sentences()
 
 
 def test_a_limit_says_in_which_week_cash_falls_below():
-    """The week is the first that ends below it, and those of both ends of the range are named."""
+    """The week is the first that ends below it, and that of the low end of its range is named, if it is another."""
     frame = ahead().frame
     limit = frame["cash"].iloc[4] + 1
-    first = next(week.week for week in frame.itertuples() if week.cash < limit)
-    low = next(week.week for week in frame.itertuples() if week.low < limit)
-    (sentence,) = (one for one in ahead(limit=limit).sentences() if "Cash is expected" in one)
-    assert f"to be below {limit:,.2f} at the end of week {first}," in sentence
-    assert f"at the low end of its range it is below at the end of week {low}," in sentence
-    below_all = ahead(limit="0").sentences()
-    assert any("to be at or above 0.00 at the end of each of 13 weeks" in one for one in below_all)
+
+    def week(at):
+        return f"week {at}, {LAST.replace(day=1) + (29 + 7 * at) * DAY:%-d %b %Y}"
+
+    first = next(row.week for row in frame.itertuples() if row.cash < limit)
+    low = next(row.week for row in frame.itertuples() if row.low < limit)
+    (sentence,) = (text for text in ahead(limit=limit).sentences() if "Cash is expected" in text)
+    already = "" if low == first else f", and may be below it at the end of {week(low)}"
+    assert sentence == (
+        f"Cash is expected to be below {limit:,.2f} first at the end of {week(first)}{already}. Days within a week may "
+        "be lower."
+    )
+    assert (
+        "Cash is expected to stay at or above -90,000.00 at the end of all 13 weeks. Days within a week may be lower."
+        in ahead(limit="-90000").sentences()
+    )
     with pytest.raises(aa.errors.InputError, match="limit: 'much' is not an amount"):
         ahead(limit="much")
 
@@ -412,9 +460,10 @@ def test_figures_unfold_to_past_payments_and_weeks():
     week = next(one.week for one in result.frame.itertuples() if one.recurring_payments)
     (payment, *_) = result["recurring_payments", week].terms
     assert payment.entries["figure_amount"].sum() == payment.amount
-    other = result["other_cash", 1]
+    later, other = result["other_cash", 1].terms
+    assert later.exact() == 0
     assert [sign for sign, *_ in other.signed_terms()] == ["+", "-"]
-    average = other.terms[0]
+    average = ahead(books=frames(GAINS))["other_cash", 1].terms[1].terms[0]
     assert len(average.terms) == 26
     assert [one.entries["figure_amount"].sum() for one in average.terms] == pytest.approx(
         [one.amount for one in average.terms]

@@ -11,7 +11,6 @@ from rich.cells import cell_len, set_cell_size
 
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
-from accounting_analytics.core.ledger_names import PATH_SEPARATOR
 from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, join_ids, printable, quote, shorten_middle
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import day_label
@@ -22,7 +21,13 @@ from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.figures.figure_table import FigureRow, figure_table_html, table_of_figures
 from accounting_analytics.reports.figures.figure_text import TextColumn, figure_lines
-from accounting_analytics.reports.payees.open_items import SIGNS, Matching, read_items
+from accounting_analytics.reports.payees.open_items import (
+    SIGNS,
+    Matching,
+    read_items,
+    why_not_known,
+    with_ledgers_below,
+)
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -43,8 +48,6 @@ _MUCH_SLOWER = 1.25
 _LAST_DAYS = (30, 60, 90)
 NOT_MATCHED = "not matched"
 """The party of payments that no open item is of."""
-MOST_NOT_MATCHED = 0.1
-"""Share of what is open above which payments without an item make the ageing unknown."""
 _ITEMS, _INVOICE_WIDTH, _LEAST_PARTY = 30, 20, 12
 """How many open items of a ledger are listed as text, and widths of their numbers and parties."""
 READ_FROM_TEXTS = (
@@ -453,18 +456,9 @@ def _chosen(chart: pd.DataFrame, names: LedgerNames, accounts: Iterable[str] | N
         raise InputError(
             f"{quote(names.path(lower))} is below {quote(names.path(above[lower][0]))}, whose ages include it; name one"
         )
-    chosen = {
-        one: {below: _path_from(names, one, below) for below in sorted(names.hierarchy.with_descendants(one))}
-        for one in found
-        if not above[one]
-    }
+    chosen = with_ledgers_below(names, found)
     _require_aged(chart, names, chosen)
     return chosen
-
-
-def _path_from(names: LedgerNames, ledger_id: str, below: str) -> str:
-    """Path of a ledger from one above it; empty for that one itself."""
-    return names.path(below).removeprefix(names.path(ledger_id)).removeprefix(PATH_SEPARATOR)
 
 
 def _require_aged(chart: pd.DataFrame, names: LedgerNames, chosen: Mapping[str, Mapping[str, str]]) -> None:
@@ -515,12 +509,3 @@ def _aged(ledger_id: str, name: str, items: Sequence[LedgerItem], last: dt.date)
         (entry for entry in matched.entries if entry.open_units), key=lambda entry: (entry.item.day, entry.item.id)
     )
     return AgedAccount(ledger_id, name, tuple(still_open), *matched.days_to_pay(last), why_not_known(matched.entries))
-
-
-def why_not_known(entries: Sequence[OpenItem]) -> str:
-    """Say why ages are not known: payments without an item are more than a tenth of what is open; else nothing."""
-    early = [entry.open_units for entry in entries if entry.open_units < 0]
-    if -sum(early) <= MOST_NOT_MATCHED * sum(entry.open_units for entry in entries if entry.open_units > 0):
-        return ""
-    payments = count_of(len(early), "payment")
-    return f"{payments} of {len(entries):,} entries match no item, which is more than a tenth of what is open"

@@ -1,8 +1,9 @@
 """Weeks of cash ahead of a day, and how often such forecasts were right on the same books.
 
-The weeks ahead move what the last 26 weeks moved on average, or what the same weeks of the year before moved, where
-that was better on these books. Payments with a rhythm say in which of the weeks; what is left is the same in each. Each
-past week is an origin: a forecast is made of what was known then, and compared with what came.
+Three things are known of the weeks ahead: payments with a rhythm come on their days, open invoices and bills on the day
+that their party usually pays, and later ones as fast as those before. Together the weeks move nothing, or what the last
+26 weeks moved on average, or what the same weeks of the year before moved: what was nearest on these books. Each past
+week is an origin: a forecast is made of what was known then, and compared with what came.
 """
 
 from __future__ import annotations
@@ -16,33 +17,37 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.core.money import rounded_quotient
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
+from accounting_analytics.reports.payees.open_items import Matching, why_not_known
 from accounting_analytics.reports.payees.recurring import PayeeRhythms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from accounting_analytics.reports.payees.open_items import LedgerItem, OpenItem
     from accounting_analytics.reports.payees.recurring import Occurrence, RecurringPayment
 
 AVERAGED = 26
-"""Weeks whose average is the measure: with less history nothing is expected."""
+"""Weeks whose average is a measure: with less history nothing is expected."""
 AT_REST = 13
 """Weeks without movement after which past errors say nothing of those ahead, so that there is no range."""
+RANGED = 6
+"""Weeks whose balances have a range: later ones are too wide to plan with."""
 LEAST_ORIGINS = 20
-"""A range needs more past forecasts than these: 59 weeks of history for 13 weeks ahead."""
+"""A range needs more past forecasts than these: 52 weeks of history for six weeks."""
+LEAST_CHOSEN = 26
+"""Past forecasts that choose the measure; with fewer the weeks together move nothing."""
+_LEAST_OF_A_YEAR = 39
+"""Past forecasts that show whether the weeks of the year before are nearer: three quarters of a year."""
 _MOST_ORIGINS = 104
 _YEAR = 52
-_LEAST_OF_A_YEAR = 39
-"""Past forecasts that show whether the weeks of the year before are better: three quarters of a year."""
-_MUCH_BETTER = 6, 10
-"""Part of the other error that theirs may be, because forecasts of neighbouring weeks err together."""
 COVERED_PERCENT = 80
 _AFTER_OUTSIDE, _AFTER_INSIDE = 4, -1
 """What a past balance adds to that percentage: nothing together where 80 of 100 are inside."""
 _MOST_TIMES = 10
 """How many times a past error counts at most where more cash moves now: books may have been at rest."""
-RECURRING, LAST_YEAR, AVERAGE = "recurring", "last year", "average"
-"""What weeks are measured by, or the average alone."""
-SHOWN, NOTHING = "outlook", "no change"
+NO_CHANGE, AVERAGE, LAST_YEAR = "no change", "average", "last year"
+"""What the weeks together move; the first two, each alone, are also what forecasts are compared with."""
+SHOWN = "outlook"
 _DAY, _WEEK = dt.timedelta(days=1), dt.timedelta(days=7)
 
 
@@ -57,6 +62,98 @@ class ExpectedPayment(NamedTuple):
         """Signed units of cash."""
         return self.payment.next_units
 
+    @property
+    def key(self) -> str:
+        """What payments of one rhythm have together."""
+        return self.payment.key
+
+    @property
+    def counterparty(self) -> str:
+        """Who is paid, or pays."""
+        return self.payment.counterparty
+
+    @property
+    def category(self) -> str:
+        """Name of its category."""
+        return self.payment.category
+
+
+class ExpectedItem(NamedTuple):
+    """An open invoice or bill, and the day on which its party usually pays it.
+
+    `days` are those from its entry until then, and `of` the paid items that say so.
+    """
+
+    day: dt.date
+    units: int
+    category: str
+    entry: OpenItem
+    days: int
+    of: int
+
+    @property
+    def key(self) -> str:
+        """Id of its line."""
+        return self.entry.item.id
+
+    @property
+    def counterparty(self) -> str:
+        """Who owes it, or is owed."""
+        return self.entry.item.party
+
+
+Expected = ExpectedPayment | ExpectedItem
+
+
+class KnownAccount(NamedTuple):
+    """What is known on a day of a receivable or payable: when what is open comes, and what later items move."""
+
+    expected: list[ExpectedItem]
+    later: list[int]
+
+
+@dataclass(frozen=True)
+class ItemAccount:
+    """A receivable or payable: its name, the sign of what is open in cash, and its lines, oldest first."""
+
+    name: str
+    sign: int
+    items: Sequence[LedgerItem]
+
+    def known(self, day: dt.date, weeks: int) -> KnownAccount:
+        """Return what is known on a day; nothing where payments do not match items."""
+        matched = Matching(self.items[: bisect_right(self.items, day, key=lambda item: item.day)])
+        if why_not_known(matched.entries):
+            return KnownAccount([], [0] * weeks)
+        parties, usual = matched.days_to_pay(day)
+        expected = []
+        for entry in matched.entries:
+            if entry.open_units > 0:
+                own = parties.get(entry.item.party)
+                days = usual if own is None or own.late_after is None else own
+                took = days.expected_days((day - entry.item.day).days)
+                if took is not None:
+                    due = entry.item.day + took * _DAY
+                    units = self.sign * entry.open_units
+                    expected.append(ExpectedItem(due, units, self.name, entry, took, len(days.paid)))
+        return KnownAccount(expected, self._later(matched.entries, day, weeks))
+
+    def _later(self, entries: Sequence[OpenItem], day: dt.date, weeks: int) -> list[int]:
+        """Expect of each week what later items move: the average of 26 weeks, in the part that is paid so soon."""
+        first = day - AVERAGED * _WEEK
+        moved = sum(-entry.item.units for entry in entries if entry.item.is_paid and entry.item.day > first)
+        settled = [
+            ((paid - entry.item.day).days, units)
+            for entry in entries
+            for paid, units in entry.payments.values()
+            if paid > first
+        ]
+        every = sum(units for _, units in settled)
+        if not every:
+            return [0] * weeks
+        soon = [sum(units for days, units in settled if days <= 7 * week + 3) for week in range(weeks)]
+        return [rounded_quotient(self.sign * moved * units, AVERAGED * every) for units in soon]
+
 
 class CashForecast(NamedTuple):
     """What is expected of the weeks after a day, from what was known then.
@@ -65,10 +162,12 @@ class CashForecast(NamedTuple):
     ----------
     day : date
         The day before the first week.
-    payments : list of list of ExpectedPayment
-        What has a rhythm, by week.
-    nets : mapping of str to list of int
-        Units of cash that each week moves, by method.
+    expected : list of list of ExpectedPayment or ExpectedItem
+        What is due, by week and day.
+    later : list of int
+        Units of cash that invoices and bills to come move in each week.
+    measures : mapping of str to list of int
+        Units of the weeks whose average each week moves, by method.
     moved : int
         How much the weeks of the average moved, each without its sign: the measure of errors.
     is_at_rest : bool
@@ -76,15 +175,31 @@ class CashForecast(NamedTuple):
     """
 
     day: dt.date
-    payments: list[list[ExpectedPayment]]
-    nets: Mapping[str, list[int]]
+    expected: list[list[Expected]]
+    later: list[int]
+    measures: Mapping[str, list[int]]
     moved: int
     is_at_rest: bool
 
     @property
-    def sums(self) -> list[int]:
-        """Units that recur in each week."""
-        return [sum(one.units for one in week) for week in self.payments]
+    def timed(self) -> list[int]:
+        """Units whose week is known."""
+        return [sum(due.units for due in week) + later for week, later in zip(self.expected, self.later, strict=True)]
+
+    @property
+    def nets(self) -> dict[str, list[int]]:
+        """Units of cash that each week moves, by method."""
+        timed = self.timed
+        mean = rounded_quotient(sum(timed), len(timed))
+        return {
+            name: [units - mean + rounded_quotient(sum(weeks), len(weeks)) for units in timed]
+            for name, weeks in self.measures.items()
+        }
+
+    def alone(self, method: str) -> list[int]:
+        """Units of the weeks where nothing is known but a measure."""
+        weeks = self.measures[method]
+        return [rounded_quotient(sum(weeks), len(weeks))] * len(self.expected)
 
 
 class ForecastScore(NamedTuple):
@@ -95,8 +210,8 @@ class ForecastScore(NamedTuple):
     origins : int
         How many they are.
     weekly, balance : mapping of str to int
-        Mean error of a week, and of the balance at the end of the last week, in units: of what was shown, of the
-        average, and of no change.
+        Mean error of the movement of a week, and of the balance at its end, over all weeks, in units: of what was
+        shown, of the average, and of no change.
     covered, ranges : int
         How many of the ranges at the ends of weeks had the balance in them.
     """
@@ -106,6 +221,11 @@ class ForecastScore(NamedTuple):
     balance: Mapping[str, int]
     covered: int
     ranges: int
+
+    @property
+    def is_better(self) -> bool:
+        """Whether balances were nearer than by the better of no change and the average."""
+        return self.balance[SHOWN] < min(self.balance[AVERAGE], self.balance[NO_CHANGE])
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +239,9 @@ class CashHistory:
     moved : mapping of date to int
         Units of each day.
     payees : mapping
-        Payments by counterparty and direction, oldest first.
+        Payments by counterparty and direction, oldest first, without those of invoices and bills.
+    accounts : sequence of ItemAccount
+        Receivables and payables.
     weeks : int
         How many weeks are forecast.
     """
@@ -128,6 +250,7 @@ class CashHistory:
     last: dt.date
     moved: Mapping[dt.date, int]
     payees: Mapping[tuple[str, str], Sequence[Occurrence]]
+    accounts: Sequence[ItemAccount]
     weeks: int
     _rhythms: dict[tuple[str, str], tuple[int, PayeeRhythms]] = field(default_factory=dict)
 
@@ -135,7 +258,7 @@ class CashHistory:
     def _sums(self) -> list[int]:
         """Units before each day, and after the last."""
         days = (self.first + number * _DAY for number in range((self.last - self.first).days + 1))
-        return list(accumulate((self.moved.get(one, 0) for one in days), initial=0))
+        return list(accumulate((self.moved.get(day, 0) for day in days), initial=0))
 
     @property
     def known_weeks(self) -> int:
@@ -158,44 +281,42 @@ class CashHistory:
         """Payments with a rhythm that have not stopped, as of a day."""
         found: list[RecurringPayment] = []
         for key, payments in self.payees.items():
-            count = bisect_right(payments, day, key=lambda one: one.date)
+            count = bisect_right(payments, day, key=lambda payment: payment.date)
             if key not in self._rhythms or self._rhythms[key][0] != count:
                 made = PayeeRhythms.of_payments(KEY_SEPARATOR.join(key), key[0], payments[:count])
                 self._rhythms[key] = count, made
-            found += (one for one in self._rhythms[key][1].as_of(day) if one.status != "stopped")
+            found += (payment for payment in self._rhythms[key][1].as_of(day) if payment.status != "stopped")
         return found
 
     def forecast(self, day: dt.date) -> CashForecast:
         """Forecast the weeks after a day."""
         end = day + self.weeks * _WEEK
-        due = [ExpectedPayment(on, one) for one in self.recurring(day) for on in one.due_days(day, end)]
-        payments: list[list[ExpectedPayment]] = [[] for _ in range(self.weeks)]
-        for one in sorted(due, key=lambda one: (one.day, one.units, one.payment.key)):
-            payments[((one.day - day).days - 1) // 7].append(one)
-        sums = [sum(one.units for one in week) for week in payments]
-        _, before = self.measured(day, RECURRING)
-        measures = {RECURRING: before}
+        known = [account.known(day, self.weeks) for account in self.accounts]
+        due: list[Expected] = [
+            ExpectedPayment(on, payment) for payment in self.recurring(day) for on in payment.due_days(day, end)
+        ]
+        due += (item for account in known for item in account.expected if item.day <= end)
+        expected: list[list[Expected]] = [[] for _ in range(self.weeks)]
+        for payment in sorted(due, key=lambda payment: (payment.day, payment.units, payment.key)):
+            expected[((payment.day - day).days - 1) // 7].append(payment)
+        later = [sum(units) for units in zip([0] * self.weeks, *(account.later for account in known), strict=True)]
+        _, before = self.measured(day, AVERAGE)
+        measures = {NO_CHANGE: [0], AVERAGE: before}
         if day - _YEAR * _WEEK >= self.first - _DAY:
             _, measures[LAST_YEAR] = self.measured(day, LAST_YEAR)
-        in_rhythm = rounded_quotient(sum(sums), self.weeks)
-        nets = {
-            name: [one + rounded_quotient(sum(of), len(of)) - in_rhythm for one in sums]
-            for name, of in measures.items()
-        }
-        nets[AVERAGE] = [rounded_quotient(sum(before), AVERAGED)] * self.weeks
         is_at_rest = not any(self.nets(day - AT_REST * _WEEK, AT_REST))
-        return CashForecast(day, payments, nets, max(sum(map(abs, before)), 1), is_at_rest)
+        return CashForecast(day, expected, later, measures, max(sum(map(abs, before)), 1), is_at_rest)
 
     @cached_property
     def forecasts(self) -> Forecasts:
         """Forecasts of each past week, the oldest first, and of the last day."""
         count = min(self.known_weeks - AVERAGED, _MOST_ORIGINS + self.weeks)
         days = [self.last - number * _WEEK for number in range(count, -1, -1)]
-        return Forecasts([(self.forecast(one), self.nets(one, self.weeks)) for one in days], self.weeks)
+        return Forecasts([(self.forecast(day), self.nets(day, self.weeks)) for day in days], self.weeks)
 
 
 class _Error(NamedTuple):
-    """Sum of the errors of weeks, and that of the balance at the end of the last, in units without sign."""
+    """Sums of the errors of weeks, and of the balances at their ends, in units without sign."""
 
     weekly: int
     balance: int
@@ -215,20 +336,19 @@ class Forecasts:
     def __init__(self, forecasts: Sequence[tuple[CashForecast, list[int]]], weeks: int) -> None:
         self._forecasts, self._weeks = forecasts, weeks
         self.latest = forecasts[-1][0]
+        made = [(forecast, forecast.nets, came) for forecast, came in forecasts]
         self._missed = [
-            {
-                name: list(accumulate(came - net for came, net in zip(nets, of_method, strict=False)))
-                for name, of_method in forecast.nets.items()
-            }
-            for forecast, nets in forecasts
-        ]
-        self._errors = [
-            {name: _error(of_method, nets) for name, of_method in (*forecast.nets.items(), (NOTHING, [0] * weeks))}
-            for forecast, nets in forecasts
-            if len(nets) == weeks
+            {name: list(accumulate(there - net for there, net in zip(came, of_method, strict=False)))
+             for name, of_method in nets.items()}
+            for _, nets, came in made
+        ]  # fmt: skip
+        whole = [(forecast, nets, came) for forecast, nets, came in made if len(came) == weeks]
+        self._errors = [{name: _error(of, came) for name, of in nets.items()} for _, nets, came in whole]
+        self._alone = [
+            {name: _error(forecast.alone(name), came) for name in (AVERAGE, NO_CHANGE)} for forecast, _, came in whole
         ]
         self._methods = [self._choose(number) for number in range(len(forecasts))]
-        self._margins = [self._margins_of(week) for week in range(weeks)]
+        self._margins = [self._margins_of(week) for week in range(min(weeks, RANGED))]
 
     @property
     def method(self) -> str:
@@ -237,20 +357,20 @@ class Forecasts:
 
     @property
     def margins(self) -> list[int] | None:
-        """Units that the balance at the end of each week ahead may miss; None of too few past forecasts, or at rest."""
+        """Units that the balances of the first weeks may miss; None of too few past forecasts, or at rest."""
         found = [of_week[-1] for of_week in self._margins if of_week[-1] is not None]
-        return found if len(found) == self._weeks else None
+        return found if len(found) == len(self._margins) else None
 
     def _choose(self, number: int) -> str:
-        """Choose the method that erred least in the forecasts whose weeks had all come when one was made."""
+        """Choose the method whose balances erred least in the forecasts whose weeks had all come when one was made."""
         errors = self._errors[: max(number - self._weeks + 1, 0)]
-        of_year = [one for one in errors if LAST_YEAR in one]
+        if len(errors) < LEAST_CHOSEN:
+            return NO_CHANGE
+        methods = [NO_CHANGE, AVERAGE]
+        of_year = [error for error in errors if LAST_YEAR in error]
         if len(of_year) >= _LEAST_OF_A_YEAR:
-            other, theirs = _total(of_year, RECURRING), _total(of_year, LAST_YEAR)
-            part, whole = _MUCH_BETTER
-            if theirs.weekly <= other.weekly and whole * theirs.balance <= part * other.balance:
-                return LAST_YEAR
-        return AVERAGE if _total(errors, RECURRING).weekly > _total(errors, AVERAGE).weekly else RECURRING
+            methods, errors = [*methods, LAST_YEAR], of_year
+        return min(methods, key=lambda method: _total(errors, method).balance)
 
     def _margins_of(self, week: int) -> list[int | None]:
         """Margins of a week in each forecast: adaptive split-conformal, in proportion to how much cash moved.
@@ -268,9 +388,9 @@ class Forecasts:
             method = self._methods[number]
             least = -(-forecast.moved // _MOST_TIMES)
             missed = sorted(
-                rounded_quotient(abs(one[method][week]) * forecast.moved, max(of.moved, least))
-                for one, (of, _) in zip(self._missed[:known], self._forecasts, strict=False)
-                if method in one
+                rounded_quotient(abs(errors[method][week]) * forecast.moved, max(past.moved, least))
+                for errors, (past, _) in zip(self._missed[:known], self._forecasts, strict=False)
+                if method in errors
             )
             place = -(-percent * (len(missed) + 1) // 100)
             is_known = len(missed) > LEAST_ORIGINS and not forecast.is_at_rest
@@ -286,26 +406,33 @@ class Forecasts:
         """Mean errors of what would have been shown in the past; None without weeks that have all come."""
         if not self._errors:
             return None
-        shown = [errors[method] for errors, method in zip(self._errors, self._methods, strict=False)]
-        count = len(shown)
+        count = len(self._errors) * self._weeks
+        shown = [{SHOWN: errors[method]} for errors, method in zip(self._errors, self._methods, strict=False)]
         totals = {
-            SHOWN: _Error(sum(one.weekly for one in shown), sum(one.balance for one in shown)),
-            **{name: _total(self._errors, name) for name in (AVERAGE, NOTHING)},
+            SHOWN: _total(shown, SHOWN),
+            **{name: _total(self._alone, name) for name in (AVERAGE, NO_CHANGE)},
         }
-        weekly = {name: rounded_quotient(one.weekly, count * self._weeks) for name, one in totals.items()}
-        balance = {name: rounded_quotient(one.balance, count) for name, one in totals.items()}
         inside = [
             self._is_inside(number, week, margin)
             for week, margins in enumerate(self._margins)
             for number, margin in enumerate(margins)
         ]
-        return ForecastScore(count, weekly, balance, inside.count(True), len(inside) - inside.count(None))
+        return ForecastScore(
+            len(self._errors),
+            {name: rounded_quotient(error.weekly, count) for name, error in totals.items()},
+            {name: rounded_quotient(error.balance, count) for name, error in totals.items()},
+            inside.count(True),
+            len(inside) - inside.count(None),
+        )
 
 
 def _error(expected: Sequence[int], came: Sequence[int]) -> _Error:
-    missed = [one - other for one, other in zip(came, expected, strict=True)]
-    return _Error(sum(map(abs, missed)), abs(sum(missed)))
+    missed = [there - net for there, net in zip(came, expected, strict=True)]
+    return _Error(sum(map(abs, missed)), sum(map(abs, accumulate(missed))))
 
 
 def _total(errors: Sequence[Mapping[str, _Error]], method: str) -> _Error:
-    return _Error(sum(one[method].weekly for one in errors), sum(one[method].balance for one in errors))
+    return _Error(
+        sum(error[method].weekly for error in errors),
+        sum(error[method].balance for error in errors),
+    )

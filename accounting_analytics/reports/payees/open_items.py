@@ -9,11 +9,15 @@ from __future__ import annotations
 import datetime as dt
 import re
 import statistics
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accounting_analytics.core.chart_of_accounts import LedgerType
+from accounting_analytics.core.ledger_names import PATH_SEPARATOR
+from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.name_keys import name_key
 from accounting_analytics.reports.books.party_texts import NOT_NAMED, read_party_texts
@@ -24,20 +28,25 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from accounting_analytics.core.ledger_names import LedgerNames
+
 BETWEEN_NUMBERS = ", "
 SIGNS: Mapping[str, int] = {LedgerType.ASSET: 1, LedgerType.LIABILITY: -1}
 """Sign of a debit on ledgers that have ages, whatever their own side, as in statements."""
-YEAR = dt.timedelta(days=365)
+YEAR, _DAY = dt.timedelta(days=365), dt.timedelta(days=1)
 LEAST_PAID = 5
 """Paid items that say how long a party usually takes."""
+MOST_NOT_MATCHED = 0.1
+"""Share of what is open above which payments without an item make ages unknown."""
 _OPENING = re.compile(r"\bopening\b|\bbrought forward\b", re.IGNORECASE)
 
 
 class LedgerItem(NamedTuple):
     """A line of a receivable or payable: positive units increase what is open.
 
-    `party` and `invoice`, its numbers, are what its text names, `is_paid` is whether its entry touches cash, and
-    `is_named` whether the text, or the ledger, certainly names the party.
+    `party` and `invoice`, its numbers, are what its text names, `is_paid` is whether its entry touches cash, `is_named`
+    whether the text, or the ledger, certainly names the party, and `is_opening` whether the text names opening
+    balances, so that its day is not its own.
     """
 
     id: str
@@ -48,16 +57,12 @@ class LedgerItem(NamedTuple):
     invoice: str
     is_paid: bool
     is_named: bool = False
+    is_opening: bool = False
 
     @property
     def numbers(self) -> list[str]:
         """Invoice numbers."""
         return self.invoice.split(BETWEEN_NUMBERS) if self.invoice else []
-
-    @property
-    def is_opening(self) -> bool:
-        """Whether its text names opening balances, so that its day is not its own."""
-        return bool(_OPENING.search(self.text))
 
 
 @dataclass
@@ -85,26 +90,25 @@ class PaidItem(NamedTuple):
         return (self.day - self.item.day).days
 
 
-class DaysToPay(NamedTuple):
+@dataclass(frozen=True)
+class DaysToPay:
     """How long a party took for the items that it paid in the year before a day, and in the year before that."""
 
     paid: tuple[PaidItem, ...]
     before: tuple[PaidItem, ...]
 
     @classmethod
-    def as_of(cls, paid: Sequence[PaidItem], last: dt.date) -> Self:
+    def as_of(cls, paid: Iterable[PaidItem], last: dt.date) -> Self:
         """Choose the items that were paid in the two years before a day, in the order of their payments."""
-        ordered = sorted(paid, key=lambda item: (item.day, item.item.day, item.item.id))
-        ages = [last - item.day for item in ordered]
-        return cls(
-            tuple(item for item, age in zip(ordered, ages, strict=True) if age < YEAR),
-            tuple(item for item, age in zip(ordered, ages, strict=True) if YEAR <= age < 2 * YEAR),
-        )
+        recent = [item for item in paid if last - item.day < 2 * YEAR]
+        recent.sort(key=lambda item: (item.day, item.item.day, item.item.id))
+        of_year = bisect_left(recent, last - YEAR + _DAY, key=lambda item: item.day)
+        return cls(tuple(recent[of_year:]), tuple(recent[:of_year]))
 
-    @property
+    @cached_property
     def days(self) -> list[int]:
-        """Days of each item of the year."""
-        return [item.days for item in self.paid]
+        """Days of each item of the year, the shortest first."""
+        return sorted(item.days for item in self.paid)
 
     @property
     def median(self) -> float | None:
@@ -119,7 +123,7 @@ class DaysToPay(NamedTuple):
     @property
     def last(self) -> int | None:
         """Days of the item that was paid last; None of no item."""
-        return self.days[-1] if self.paid else None
+        return self.paid[-1].days if self.paid else None
 
     @property
     def change(self) -> float | None:
@@ -137,8 +141,21 @@ class DaysToPay(NamedTuple):
 
     def expected_days(self, age: int) -> int | None:
         """Days that an item takes that is so old: the middle one of those that took longer; None of none."""
-        longer = [days for days in self.days if days > age]
-        return statistics.median_high(longer) if longer else None
+        longer = self.days[bisect_right(self.days, age) :]
+        return longer[len(longer) // 2] if longer else None
+
+
+def with_ledgers_below(names: LedgerNames, ledger_ids: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return ledgers that are not below another of them, each with those below it and their paths from it."""
+    chosen = set(ledger_ids)
+    return {
+        ledger_id: {
+            below: names.path(below).removeprefix(names.path(ledger_id)).removeprefix(PATH_SEPARATOR)
+            for below in sorted(names.hierarchy.with_descendants(ledger_id))
+        }
+        for ledger_id in ledger_ids
+        if not chosen.intersection(names.hierarchy.ancestors(ledger_id))
+    }
 
 
 def read_items(
@@ -162,6 +179,7 @@ def read_items(
             BETWEEN_NUMBERS.join(read.numbers),
             is_paid=entry in paid,
             is_named=read.is_named or bool(below[ledger_id]),
+            is_opening=bool(_OPENING.search(read.text)),
         )
         for line_id, day, amount, entry, ledger_id, read in zip(*columns, read_party_texts(texts), strict=True)
     ]
@@ -229,6 +247,10 @@ class Matching:
             if one.item.party in (of_all or of_number) and not (is_other and one.item.is_named)
         ]
 
+    def _left(self) -> list[OpenItem]:
+        """Return the entries of which something is open."""
+        return [entry for entry in self.entries if entry.open_units]
+
     def _claims(self, payment: OpenItem, of_party: Sequence[OpenItem], found: Collection[str]) -> list[OpenItem]:
         """Return items of its party that a payment may settle; `found` are those whose numbers items have."""
         item = payment.item
@@ -239,7 +261,7 @@ class Matching:
     def _settle_exact(self, found: Collection[str]) -> None:
         """Set payments against whole items of their party and of exactly their amount, the oldest first."""
         claims: dict[str, list[OpenItem]] = defaultdict(list)
-        for entry in self.entries:
+        for entry in self._left():
             of_party = claims[entry.item.party]
             if entry.item.units > 0:
                 of_party.append(entry)
@@ -254,7 +276,7 @@ class Matching:
         claims: dict[str, list[OpenItem]] = defaultdict(list)
         early: dict[str, list[OpenItem]] = defaultdict(list)
         opening: list[OpenItem] = []
-        for entry in self.entries:
+        for entry in self._left():
             item, of_party = entry.item, claims[entry.item.party]
             if item.units > 0:
                 for payment in early[item.party]:
@@ -282,3 +304,12 @@ class Matching:
             entry.open_units -= units
             if units and payment.item.is_paid and entry.item.day <= payment.item.day:
                 entry.payments[payment.item.id] = payment.item.day, units
+
+
+def why_not_known(entries: Sequence[OpenItem]) -> str:
+    """Say why ages are not known: payments without an item are more than a tenth of what is open; else nothing."""
+    early = [entry.open_units for entry in entries if entry.open_units < 0]
+    if -sum(early) <= MOST_NOT_MATCHED * sum(entry.open_units for entry in entries if entry.open_units > 0):
+        return ""
+    payments = count_of(len(early), "payment")
+    return f"{payments} of {len(entries):,} entries match no item, which is more than a tenth of what is open"

@@ -1,4 +1,4 @@
-"""Weeks of cash ahead: what is due, what the balance may be, and how often that was right on these books."""
+"""Weeks of cash ahead: what is due, and what the balance may be, where that was better than no forecast."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments, Ledge
 from accounting_analytics.reports.books.book_lines import entries_among
 from accounting_analytics.reports.books.category_ledgers import Categories, required_ledgers
 from accounting_analytics.reports.books.merchants import merchants
+from accounting_analytics.reports.books.payees import OPEN_ITEMS
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms, renamed
 from accounting_analytics.reports.figures.figure_table import entries_behind, figure_table_html, table_of_figures
@@ -41,29 +42,41 @@ from accounting_analytics.reports.payees.cash_forecast import (
     COVERED_PERCENT,
     LAST_YEAR,
     LEAST_ORIGINS,
-    NOTHING,
-    RECURRING,
+    NO_CHANGE,
+    RANGED,
     SHOWN,
     CashHistory,
+    ExpectedItem,
+    ItemAccount,
 )
+from accounting_analytics.reports.payees.open_items import SIGNS, read_items, with_ledgers_below
 from accounting_analytics.reports.payees.recurring import payments_by_counterparty
 from accounting_analytics.reports.statements.kinds import cash_flow_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.periods import DateLike
     from accounting_analytics.reports.books.book_lines import LineSource
     from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.figures.figure_table import FigureTable
-    from accounting_analytics.reports.payees.cash_forecast import CashForecast, ExpectedPayment, ForecastScore
+    from accounting_analytics.reports.payees.cash_forecast import (
+        CashForecast,
+        Expected,
+        ExpectedPayment,
+        ForecastScore,
+    )
+    from accounting_analytics.reports.payees.recurring import Occurrence
 
 _MOST_WEEKS = 26
 _WEEK, _DAY = dt.timedelta(days=7), dt.timedelta(days=1)
+_OPEN_TOLERANCE = 14 * _DAY
+"""Days around the one on which an open item is expected."""
 _ROWS = {
     "recurring_receipts": "Recurring receipts",
     "recurring_payments": "Recurring payments",
+    "open_items": "Open invoices and bills",
     "known_items": "Known items",
     "other_cash": "Other cash",
     "net_cash_flow": "Net change",
@@ -76,7 +89,7 @@ _IN_TEXT = ("net_cash_flow", "cash", "low", "high")
 """Figures that fit a terminal."""
 SIDES = (("low", "-"), ("high", "+"))
 """Ends of a range, and how they are made of the balance and its margin."""
-_KNOWN = "known"
+_KNOWN, _OPEN = "known", "open item"
 _KNOWN_COLUMNS = ("date", "amount", "category", "note")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 """Text of an amount whose point may be a mark of thousands."""
@@ -84,10 +97,12 @@ _LEAST_GROUP = 3
 NO_CASH = "load the books since their first entry, or give their opening"
 _LISTED = 10
 _MEASURES = {
-    RECURRING: f"the average of the last {AVERAGED} weeks",
-    LAST_YEAR: "the same weeks of last year",
-    AVERAGE: f"the average of the last {AVERAGED} weeks",
+    NO_CHANGE: "nothing",
+    LAST_YEAR: "what the same weeks of last year moved",
+    AVERAGE: f"what the last {AVERAGED} weeks moved on average",
 }
+"""What the weeks together move, by method."""
+_NOT_BETTER = "No forecast was nearer than today's balance or the plain average in past weeks, so none is shown"
 
 
 class KnownItem(NamedTuple):
@@ -97,6 +112,17 @@ class KnownItem(NamedTuple):
     units: int
     category: str
     note: str
+
+
+class DueAmount(NamedTuple):
+    """What is due on a day: its counterparty, category and rhythm, its figure, and the latest payment with a rhythm."""
+
+    day: dt.date
+    counterparty: str
+    category: str
+    rhythm: str
+    figure: Figure
+    last: Occurrence | None = None
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -109,9 +135,9 @@ class Outlook(Result):
         The day before the first week.
     weeks : int
         How many weeks.
-    method : {"recurring", "last year", "average"}
-        What the weeks are measured by: the average of the last 26 weeks or the same weeks of last year, with payments
-        that recur in their weeks; or the average alone.
+    method : {"no change", "average", "last year"}
+        What the weeks together move: nothing, what the last 26 weeks moved on average, or what the same weeks of last
+        year moved.
     score : ForecastScore or None
         How such outlooks erred on past weeks; None of too short a history.
     scale : int
@@ -134,9 +160,10 @@ class Outlook(Result):
     _history: CashHistory
     _margins: list[int] | None
     _known: tuple[KnownItem, ...]
-    _replaced: tuple[ExpectedPayment, ...]
+    _replaced: tuple[Expected, ...]
     _limit: int | None
     _lines: pd.DataFrame
+    _item_lines: pd.DataFrame
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -151,30 +178,34 @@ class Outlook(Result):
 
     @property
     def payments(self) -> pd.DataFrame:
-        """:class:`~accounting_analytics.schemas.ExpectedPayments`: what recurs and what is known, by day."""
-        rows: list[tuple[Any, ...]] = []
-        for one in self.expected:
-            last = one.payment.occurrences[-1]
-            texts = (one.payment.counterparty, one.payment.category, self._amount(one.units), one.payment.rhythm)
-            rows.append((one.day, *texts, last.date, self._amount(last.units)))
-        rows += [
-            (one.day, one.note, one.category or None, self._amount(one.units), _KNOWN, None, None)
-            for one in self._known
-        ]
-        rows.sort(key=lambda row: (row[0], row[3], row[1]))
+        """:class:`~accounting_analytics.schemas.ExpectedPayments`: what recurs, is open, and is known, by day."""
         columns: dict[str, list[Any]] = {name: [] for name in ExpectedPayments.dtypes()}
-        for row in rows:
+        for due in self.due:
+            last = (None, None) if due.last is None else (due.last.date, self._amount(due.last.units))
+            row = (due.day, due.counterparty, due.category or None, due.figure.exact(), due.rhythm, *last)
             for name, value in zip(columns, row, strict=True):
                 columns[name].append(pd.Timestamp(value) if name.endswith("date") else value)
         return ExpectedPayments.from_columns(columns, self.scale)
 
     @property
-    def expected(self) -> list[ExpectedPayment]:
-        """Payments with a rhythm, by day, but those that known items replace."""
-        return [one for week in self._forecast.payments for one in self._not_replaced(week)]
+    def due(self) -> list[DueAmount]:
+        """What is due, by day: payments with a rhythm and open items that no known item is, and known items."""
+        found = [self._due(expected) for week in self._forecast.expected for expected in self._not_replaced(week)]
+        found += [
+            DueAmount(item.day, item.note, item.category, _KNOWN, self._known_figure(number, item))
+            for number, item in enumerate(self._known, start=1)
+        ]
+        return sorted(found, key=lambda due: (due.day, due.figure.units, due.counterparty))
 
-    def _not_replaced(self, payments: Iterable[ExpectedPayment]) -> Iterator[ExpectedPayment]:
-        return (one for one in payments if not any(one is other for other in self._replaced))
+    def _due(self, expected: Expected) -> DueAmount:
+        who = (expected.day, expected.counterparty, expected.category)
+        if isinstance(expected, ExpectedItem):
+            return DueAmount(*who, _OPEN, self._open_figure(expected))
+        payment = expected.payment
+        return DueAmount(*who, payment.rhythm, self.figure_of_payment(expected), payment.occurrences[-1])
+
+    def _not_replaced(self, expected: Iterable[Expected]) -> Iterator[Expected]:
+        return (due for due in expected if not any(due is other for other in self._replaced))
 
     def week_end(self, week: int) -> dt.date:
         """Last day of a week; that of week 0 is the day before the first."""
@@ -192,6 +223,11 @@ class Outlook(Result):
         return self._figures[week - 1][row]
 
     @property
+    def is_better(self) -> bool:
+        """Whether past balances were nearer by such outlooks than by today's balance and by the plain average."""
+        return self.score is not None and self.score.is_better
+
+    @property
     def has_range(self) -> bool:
         """Whether past weeks say how far balances may be off: enough of them, and not long after the last line."""
         return self._margins is not None
@@ -206,28 +242,33 @@ class Outlook(Result):
         """Figures of each week, whose balances follow from the one before."""
         found: list[dict[str, Figure]] = []
         balance = self._cash
-        other = self._other()
-        for week, payments in enumerate(self._forecast.payments, start=1):
+        rest = self._rest()
+        for week, expected in enumerate(self._forecast.expected, start=1):
             end = self.week_end(week)
             make = partial(_figure_of_week, end)
-            moves = (
-                [] if self.method == AVERAGE else [self.figure_of_payment(one) for one in self._not_replaced(payments)]
-            )
+            due = [self._due(one) for one in self._not_replaced(expected)]
+            recurring = [one.figure for one in due if one.rhythm != _OPEN]
             items = enumerate(self._known, start=1)
-            known = [self._item(number, one) for number, one in items if end - _WEEK < one.day <= end]
             parts = {
-                "recurring_receipts": [one for one in moves if (one.units or 0) > 0],
-                "recurring_payments": [one for one in moves if (one.units or 0) < 0],
-                "known_items": known,
+                "recurring_receipts": [one for one in recurring if (one.units or 0) > 0],
+                "recurring_payments": [one for one in recurring if (one.units or 0) < 0],
+                "open_items": [one.figure for one in due if one.rhythm == _OPEN],
+                "known_items": [self._known_figure(at, item) for at, item in items if end - _WEEK < item.day <= end],
             }
             figures = {name: self._sum(make(name), of) for name, of in parts.items()}
-            figures["other_cash"] = _named(other, *make("other_cash"))
+            figures["other_cash"] = figure_of_terms(*make("other_cash"), [("+", self._later(week)), ("+", rest)])
             net = figure_of_terms(*make("net_cash_flow"), [("+", one) for one in figures.values()])
             balance = figure_of_terms(*make("cash"), [("+", balance), ("+", net)])
-            margin = self._margin(week)
-            sides = {name: figure_of_terms(*make(name), [("+", balance), (sign, margin)]) for name, sign in SIDES}
+            sides = {name: self._side(week, name, sign, balance) for name, sign in SIDES}
             found.append({**figures, "net_cash_flow": net, "cash": balance, **sides})
         return found
+
+    def _side(self, week: int, name: str, sign: str, balance: Figure) -> Figure:
+        """Figure of an end of a range; none after the weeks that have one."""
+        key, label = _figure_of_week(self.week_end(week), name)
+        if week > RANGED:
+            return self._make(key, label, None, f"ranges are of {RANGED} weeks", kind="none")
+        return figure_of_terms(key, label, [("+", balance), (sign, self._margin(week))])
 
     def _make(self, key: str, label: str, units: int | None, calculation: str, **options: Any) -> Figure:  # noqa: ANN401 (those of a figure)
         return Figure(key, label, units, calculation, scale=self.scale, **options)
@@ -248,12 +289,45 @@ class Outlook(Result):
             _load_entries=partial(self._of_entries, like.entry_ids),
         )
 
-    def _item(self, number: int, one: KnownItem) -> Figure:
-        label = f"{one.note or one.category or 'known item'}, {day_label(one.day)}"
-        return self._make(f"{_KNOWN} {number}{KEY_SEPARATOR}{one.day}", label, one.units, "as given")
+    def _open_figure(self, expected: ExpectedItem) -> Figure:
+        """Figure of an open item, which has its line, or what is left of it."""
+        item, day = expected.entry.item, day_label(expected.day)
+        number = f" {item.invoice}" if item.invoice else ""
+        usually = f"its party usually pays after {expected.days} days, of {count_of(expected.of, 'paid item')}"
+        is_whole = expected.entry.open_units == item.units
+        left = "" if is_whole else f"what is left of {format_amount(self._amount(item.units))}, "
+        return self._make(
+            f"{item.id} {expected.day}{KEY_SEPARATOR}expected",
+            f"{item.party}{number}, {day}",
+            expected.units,
+            f"{left}open since {day_label(item.day)}; {usually}",
+            _load_entries=partial(self._of_line, item.id) if is_whole else None,
+        )
 
-    def _other(self) -> Figure:
-        """Other cash of each week: the measure of a week, less what recurs in one on average."""
+    def _known_figure(self, number: int, item: KnownItem) -> Figure:
+        label = f"{item.note or item.category or 'known item'}, {day_label(item.day)}"
+        return self._make(f"{_KNOWN} {number}{KEY_SEPARATOR}{item.day}", label, item.units, "as given")
+
+    def _later(self, week: int) -> Figure:
+        """Make the figure of what invoices and bills to come move in a week."""
+        what = f"what such items moved in {AVERAGED} weeks on average, in the part that is paid within so many days"
+        key, label = f"later{KEY_SEPARATOR}{self.week_end(week)}", f"Invoices and bills to come, week {week}"
+        return self._make(key, label, self._forecast.later[week - 1], what)
+
+    def _rest(self) -> Figure:
+        """Take what is expected in a week on average from the measure of a week."""
+        timed = [
+            self._make(f"timed{KEY_SEPARATOR}{self.week_end(at)}", f"Expected in week {at}", units, "what is due")
+            for at, units in enumerate(self._forecast.timed, start=1)
+        ]
+        in_weeks = self._average("timed", f"What is expected in a week, of the {self.weeks} weeks ahead", timed)
+        return figure_of_terms("rest", "Rest of a week", [("+", self._measure()), ("-", in_weeks)])
+
+    def _measure(self) -> Figure:
+        """Divide what the weeks together move by their number."""
+        label = f"A week of {_MEASURES[self.method]}"
+        if self.method == NO_CHANGE:
+            return self._make(f"measure{KEY_SEPARATOR}average", "No change", 0, "what was nearest in past weeks")
         first, nets = self._history.measured(self.end_date, self.method)
         moved = [
             self._make(
@@ -265,19 +339,7 @@ class Outlook(Result):
             )
             for at, units in enumerate(nets)
         ]
-        measure = self._average("measure", f"A week of {_MEASURES[self.method]}", moved)
-        if self.method == AVERAGE and not self._replaced:
-            return measure
-        sums = [
-            sum(one.units for one in week if self.method != AVERAGE or any(one is other for other in self._replaced))
-            for week in self._forecast.payments
-        ]
-        recurring = [
-            self._make(f"recurring{KEY_SEPARATOR}{self.week_end(at)}", f"Recurring in week {at}", units, "what is due")
-            for at, units in enumerate(sums, start=1)
-        ]
-        in_rhythm = self._average("recurring", f"What recurs in a week, of the {self.weeks} weeks ahead", recurring)
-        return figure_of_terms("other_cash", "Other cash", [("+", measure), ("-", in_rhythm)])
+        return self._average("measure", label, moved)
 
     def _average(self, key: str, label: str, parts: Sequence[Figure]) -> Figure:
         units = rounded_quotient(sum(int(one.units or 0) for one in parts), len(parts))
@@ -295,30 +357,39 @@ class Outlook(Result):
     def _of_entries(self, entry_ids: Iterable[str]) -> pd.DataFrame:
         return entries_among(self._lines, self._lines["_entry"].isin(list(entry_ids))).reset_index(drop=True)
 
+    def _of_line(self, line_id: str) -> pd.DataFrame:
+        return entries_among(self._item_lines, self._item_lines["id"] == line_id).reset_index(drop=True)
+
     def _of_days(self, first: dt.date, last: dt.date) -> pd.DataFrame:
         days = self._lines["local_date"]
         is_within = (days >= pd.Timestamp(first)) & (days <= pd.Timestamp(last))
         return entries_among(self._lines, is_within).reset_index(drop=True)
 
     def summary(self) -> str:
-        """One line: cash now, at the end of the weeks, and where it is lowest."""
+        """One line: cash now, at the end of the weeks, and where it is lowest; or what is due."""
         lowest, until = self.lowest_week, day_label(self.week_end(self.weeks))
+        if self._cash.units is None:
+            return f"How much cash there is, is not known: {NO_CASH}."
+        now = f"Cash is {self._text(int(self._cash.units))} on {day_label(self.end_date)}"
         if lowest is None:
-            moved = self._text(sum(int(one["net_cash_flow"].units or 0) for one in self._figures))
-            return f"Cash is expected to change by {moved} until {until}; how much it is, is not known: {NO_CASH}."
-        last, low, high = (self._text(int(self[name, self.weeks].units or 0)) for name in ("cash", "low", "high"))
-        least, day = self._text(int(self["cash", lowest].units or 0)), day_label(self.week_end(lowest))
-        now = f"{self._text(int(self._cash.units or 0))} on {day_label(self.end_date)}"
+            net = self._text(sum(int(due.figure.units or 0) for due in self.due))
+            return f"{now}; what is due until {until} comes to {net}. {self._why_not_shown()}."
+        last, least = (self._text(int(self["cash", week].units or 0)) for week in (self.weeks, lowest))
         return (
-            f"Cash is {now} and expected {last} on {until}"
-            f"{f' (80 % range {low} to {high})' if self.has_range else ''}; lowest at the end of a week {least}, on "
-            f"{day}."
+            f"{now} and expected {last} on {until}; lowest at the end of a week {least}, on "
+            f"{day_label(self.week_end(lowest))}."
         )
+
+    def _why_not_shown(self) -> str:
+        """Say why no forecast is shown."""
+        if self.score is None:
+            return "Whether a forecast is better than today's balance is not known: no past one has come to its end"
+        return _NOT_BETTER
 
     @property
     def lowest_week(self) -> int | None:
-        """Week at whose end cash is expected to be lowest; None where cash is not known."""
-        if self._cash.units is None:
+        """Week at whose end cash is expected to be lowest; None where cash is not known, or no forecast is shown."""
+        if self._cash.units is None or not self.is_better:
             return None
         units = [int(one["cash"].units or 0) for one in self._figures]
         return units.index(min(units)) + 1
@@ -328,24 +399,27 @@ class Outlook(Result):
         return [
             *self._due_sentence(),
             *self._limit_sentence(),
-            self._measure_sentence(),
-            *self._range_sentence(),
+            *([self._measure_sentence(), *self._range_sentence()] if self.is_better else []),
             *self._score_sentences(),
         ]
 
     def _measure_sentence(self) -> str:
-        return f"The weeks are measured by {_MEASURES[self.method]}."
+        if self.method == NO_CHANGE:
+            return "The weeks together are expected to change nothing; what is due says in which of them cash moves."
+        return f"The weeks together are expected to move {_MEASURES[self.method]}."
 
     def _due_sentence(self) -> Iterator[str]:
         until = self.week_end(self.lowest_week or self.weeks)
-        due = sorted((one for one in self.expected if one.day <= until and one.units < 0), key=lambda one: one.units)
+        due = [due for due in self.due if due.day <= until and due.rhythm != _KNOWN and (due.figure.units or 0) < 0]
         if due:
+            due.sort(key=lambda due: due.figure.units or 0)
             largest = ", ".join(
-                f"{one.payment.counterparty} {self._text(-one.units)} on {day_label(one.day)}" for one in due[:3]
+                f"{one.counterparty} {self._text(-int(one.figure.units or 0))} on {day_label(one.day)}"
+                for one in due[:3]
             )
-            total = self._text(-sum(one.units for one in due))
+            total = self._text(-sum(int(one.figure.units or 0) for one in due))
             which = "before cash is lowest" if self.lowest_week else f"until {day_label(until)}"
-            yield f"{count_of(len(due), 'recurring payment')}, {total} in all, {which}; the largest: {largest}."
+            yield f"{count_of(len(due), 'payment')}, {total} in all, {which}; the largest: {largest}."
 
     def _limit_sentence(self) -> Iterator[str]:
         if self._limit is None:
@@ -354,19 +428,26 @@ class Outlook(Result):
         if self._cash.units is None:
             yield f"Whether cash falls below {limit} is not known, because cash is not known."
             return
-        week = self._first_below("cash", self._limit)
-        text = f"to be at or above {limit} at the end of each of {self.weeks} weeks"
+        if not self.is_better:
+            yield f"Whether cash falls below {limit} is not known, because no forecast is shown."
+            return
+        text = f"Cash is expected to stay at or above {limit} at the end of all {self.weeks} weeks"
+        week = self._first_below("cash")
         if week is not None:
-            text = f"to be below {limit} at the end of week {week}, on {day_label(self.week_end(week))}"
-        if self.has_range:
-            low, high = (self._first_below(name, self._limit) for name, _ in SIDES)
-            text += f"; at the low end of its range it is below at the end of {_named_week(low)}, at the high end of "
-            text += _named_week(high)
-        yield f"Cash is expected {text}. Days within a week may be lower."
+            text = f"Cash is expected to be below {limit} first at the end of {self._named_week(week)}"
+        low = self._first_below("low") if self.has_range else None
+        if low is not None and low != week:
+            text += f", and may be below it at the end of {self._named_week(low)}"
+        yield f"{text}. Days within a week may be lower."
 
-    def _first_below(self, name: str, limit: int) -> int | None:
-        weeks = enumerate(self._figures, start=1)
-        return next((week for week, of_week in weeks if int(of_week[name].units or 0) < limit), None)
+    def _first_below(self, name: str) -> int | None:
+        """First week whose balance, or the low end of its range, is below the limit."""
+        units = [of_week[name].units for of_week in self._figures]
+        below = (week for week, of in enumerate(units, start=1) if of is not None and of < (self._limit or 0))
+        return next(below, None)
+
+    def _named_week(self, week: int) -> str:
+        return f"week {week}, {day_label(self.week_end(week))}"
 
     def _range_sentence(self) -> Iterator[str]:
         if not self.has_range:
@@ -380,54 +461,39 @@ class Outlook(Result):
 
     def _score_sentences(self) -> Iterator[str]:
         if self.score is None:
-            yield "How good such outlooks are is not known: no past one has come to its end."
+            yield f"{self._why_not_shown()}."
             return
-        week, end = (
-            f"{self._text(of[SHOWN])} (plain average {self._text(of[AVERAGE])}, no change {self._text(of[NOTHING])})"
+        week, balance = (
+            f"{self._text(of[SHOWN])} (plain average {self._text(of[AVERAGE])}, no change {self._text(of[NO_CHANGE])})"
             for of in (self.score.weekly, self.score.balance)
         )
+        if not self.is_better:
+            yield f"{_NOT_BETTER}."
         yield (
             f"Made for {count_of(self.score.origins, 'past week')}, such outlooks missed a week by {week} on average, "
-            f"and the balance of week {self.weeks} by {end}."
+            f"and the balance at its end, of weeks 1 to {self.weeks}, by {balance}."
         )
-        yield from self._quality_sentences()
-
-    def notes_of_score(self) -> list[str]:
-        """Say without amounts of how many past weeks the score is, and what was right of them."""
-        if self.score is None:
-            return []
-        made = f"Of {count_of(self.score.origins, 'past week')}, each from what was known then."
-        return [made, *self._quality_sentences()]
-
-    def _quality_sentences(self) -> Iterator[str]:
-        if self.score and self.score.balance[NOTHING] < self.score.balance[SHOWN]:
-            yield f"For the balance of week {self.weeks}, no change from today was the better guess."
-        if self.score and self.has_range:
+        if self.has_range:
             percent = rounded_quotient(100 * self.score.covered, self.score.ranges)
             yield f"{percent} % of {self.score.ranges:,} past balances were in their range, which is meant for 80 %."
-        if self.method == AVERAGE:
-            yield "Recurring payments did not make past weeks any better, so the plain average is shown."
 
     def notes_of_weeks(self) -> list[str]:
-        """Say without amounts when cash is lowest, and what the weeks are measured by."""
+        """Say without amounts when cash is lowest, what the weeks together move, and how good outlooks were."""
+        if not self.is_better:
+            return [f"{self._why_not_shown()}."]
         lowest = self.lowest_week
-        found = [self._measure_sentence()]
-        if lowest:
-            found.insert(0, f"Cash is lowest at the end of week {lowest}, on {day_label(self.week_end(lowest))}.")
-        return [*found, *self._range_sentence()]
+        when = [f"Cash is lowest at the end of {self._named_week(lowest)}."] if lowest else []
+        count = count_of(self.score.origins if self.score else 0, "past week")
+        better = f"In {count} such outlooks were nearer than today's balance and than the plain average."
+        return [*when, self._measure_sentence(), better, *self._range_sentence()]
 
-    def estimates(self, week: int) -> tuple[Figure, Figure, Figure]:
-        """Figures of a week that are estimates: what recurs and is known, other cash, and the margin of its balance."""
+    def estimates(self, week: int) -> tuple[Figure, Figure, Figure | None]:
+        """Estimates of a week: what is due, other cash, and the margin of its balance, if it has one."""
         figures = self._figures[week - 1]
-        parts = [("+", figures[one]) for one in ("recurring_receipts", "recurring_payments", "known_items")]
-        recurring = figure_of_terms(f"week {week}{KEY_SEPARATOR}recurring", "Recurring", parts)
+        names = ("recurring_receipts", "recurring_payments", "open_items", "known_items")
+        due = figure_of_terms(f"week {week}{KEY_SEPARATOR}due", "Due", [("+", figures[name]) for name in names])
         other = replace(figures["other_cash"], key=f"week {week}{KEY_SEPARATOR}other")
-        return recurring, other, self._margin(week)
-
-    def error(self, method: str, of: str) -> Figure:
-        """Mean error of past outlooks of a method: of a week (``weekly``), or of the ``balance`` of the last."""
-        units = None if self.score is None else getattr(self.score, of)[method]
-        return self._make(f"{method}{KEY_SEPARATOR}{of}", f"{method}, {of}", units, "the mean of past errors")
+        return due, other, self._margin(week) if week <= RANGED else None
 
     def _text(self, units: int) -> str:
         return format_amount(self._amount(units))
@@ -447,7 +513,7 @@ class Outlook(Result):
         rows = self.rows()
         return table_of_figures(
             f"Cash in the next {self.weeks} weeks",
-            [f"after {day_label(self.end_date)}", f"measured by {_MEASURES[self.method]}"],
+            [f"after {day_label(self.end_date)}", f"together they move {_MEASURES[self.method]}"],
             list(_ROWS.values()),
             rows,
             entries_behind(rows),
@@ -463,15 +529,16 @@ class Outlook(Result):
         return self._make(f"limit{KEY_SEPARATOR}given", "Limit", self._limit, "as given")
 
     def _parts(self) -> Iterator[ResultPart]:
-        table = self.table()
-        columns = [
-            TextColumn(_ROWS[name], [row.cells[place].text for row in table.rows])
-            for place, name in enumerate(_ROWS)
-            if name in _IN_TEXT
-        ]
-        lines = [table.title, *figure_lines(table.rows, columns, TERMINAL_WIDTH)]
-        yield ResultPart(lines, html=partial(figure_table_html, table))
-        yield ResultPart([f"- {one}" for one in self.sentences()])
+        if self.is_better:
+            table = self.table()
+            columns = [
+                TextColumn(_ROWS[name], [row.cells[place].text for row in table.rows])
+                for place, name in enumerate(_ROWS)
+                if name in _IN_TEXT
+            ]
+            lines = [table.title, *figure_lines(table.rows, columns, TERMINAL_WIDTH)]
+            yield ResultPart(lines, html=partial(figure_table_html, table))
+        yield ResultPart([f"- {sentence}" for sentence in self.sentences()])
         due = self.payments[["date", "counterparty", "category", "amount", "rhythm"]].head(_LISTED)
         texts = [
             f"- {day:%d} {month_name(day)}  {format_amount(exact_amount(amount, self.scale)):>14}  {who} ({rhythm})"
@@ -486,6 +553,7 @@ class Outlook(Result):
             "weeks": self.frame,
             "payments": self.payments,
             "method": self.method,
+            "is_better": self.is_better,
             "score": None if self.score is None else self._score_content(self.score),
             "sentences": self.sentences(),
             "notes": self.notes,
@@ -499,22 +567,15 @@ class Outlook(Result):
         return {"past_weeks": score.origins, **amounts, "covered": score.covered, "ranges": score.ranges}
 
 
-def _named(figure: Figure, key: str, label: str) -> Figure:
-    return replace(figure, key=key, label=label)
-
-
 def _figure_of_week(end: dt.date, name: str) -> tuple[str, str]:
     """Key and label of a figure of a week."""
     return f"{name}{KEY_SEPARATOR}{end}", f"{_ROWS[name]}, week to {day_label(end)}"
 
 
 def _no_range(known: int, weeks: int) -> str:
-    parts = f"{AVERAGED} to average, {weeks} ahead, {LEAST_ORIGINS} to compare"
-    return f"it takes {AVERAGED + weeks + LEAST_ORIGINS} weeks of history ({parts}), and there are {known}"
-
-
-def _named_week(week: int | None) -> str:
-    return "no week" if week is None else f"week {week}"
+    ranged = min(weeks, RANGED)
+    parts = f"{AVERAGED} to average, {ranged} ahead, {LEAST_ORIGINS} to compare"
+    return f"it takes {AVERAGED + ranged + LEAST_ORIGINS} weeks of history ({parts}), and there are {known}"
 
 
 def outlook(
@@ -525,15 +586,17 @@ def outlook(
     known: pd.DataFrame | str | Path | None = None,
     limit: object = None,
 ) -> Outlook:
-    """Look ahead at the weeks of cash after a day: what is due, the balances, their range, and how good that was.
+    """Look ahead at the weeks of cash after a day: what is due, and the balances, where such outlooks were better.
 
-    The weeks together move what the last 26 weeks moved on average, or what the same weeks of the year before moved,
-    where that was much better in past weeks. Payments with a rhythm (:func:`recurring_payments`) are in their weeks,
-    and what is left is the same in each. Known items are added; one whose note names a counterparty, or else whose
-    category is that of a payment with a rhythm, replaces the payment that is due within its days, and a note says so.
-    Ranges are made for 80 of 100 balances, of the past errors of outlooks on these books, in proportion to how much
-    cash moved: wider where more balances were outside of past ranges, narrower where fewer were. The score compares
-    outlooks made in past weeks, of what was known then, with what came.
+    Payments with a rhythm (:func:`recurring_payments`) come on their days, and open invoices and bills of accounts of
+    type accounts receivable or payable on the day that their party usually pays (:func:`ageing`): the middle one of its
+    paid items that took longer than an item is old. Later ones come as fast as those before. The rest is the same in
+    each week, so that all together move nothing, or what the last 26 weeks moved on average, or what the same weeks of
+    the year before moved: what was nearest in 26 past weeks or more. Known items are added; one that names the
+    counterparty of what is due, or else its category within its days, or has just its amount, replaces it, and a note
+    says so. The score compares outlooks made in past weeks, of what was known then, with what came; where their
+    balances were not nearer than today's balance and than the plain average, no forecast is printed: only what is due.
+    The first six weeks have ranges, made for 80 of 100 balances, of the past errors of outlooks on these books.
 
     Parameters
     ----------
@@ -553,7 +616,8 @@ def outlook(
     Returns
     -------
     Outlook
-        ``.frame`` has a row for each week, ``.payments`` what is due, ``.score`` the errors of past outlooks.
+        ``.payments`` has what is due, ``.frame`` a row for each week, ``.score`` the errors of past outlooks, and
+        ``.is_better`` whether these were better than no forecast.
 
     Raises
     ------
@@ -579,12 +643,19 @@ def outlook(
     scale = source.scale
     limit_units = None if limit is None else _units(limit, scale, "limit")
     items, notes = _read_known(known, last, last + weeks * _WEEK, scale)
-    rows = _without_opening(source.until(last), chart)
-    names = Categories(chart)
-    history = _read_history(rows, source, last, weeks, names)
+    every, names = source.until(last), Categories(chart)
+    rows = _without_opening(every, chart)
+    accounts = _accounts(chart, names.names, source.cash)
+    of_items = every[every["ledger_id"].isin([below for account in accounts.values() for below in account])]
+    moved, payees = _moved(rows, source), _payees(rows[~rows["_entry"].isin(of_items["_entry"])], source, names)
+    read = _item_accounts(every, source, chart, accounts, names.names)
+    history = CashHistory(min(moved, default=last), last, moved, payees, read, weeks)
+    _require_weeks(history)
     forecasts = history.forecasts
-    recurring = _Recurring(forecasts.latest, history.payees, names.names, scale)
-    replaced = [one for item in items for one in recurring.replaced_by(item)]
+    due = _DueBefore(forecasts.latest, history, names.names, scale)
+    replaced = [expected for item in items for expected in due.replaced_by(item)]
+    absent = [names.names.name(ledger_id) for ledger_id in source.extent.absent(accounts)]
+    notes += [f"Open items of {join_ids(absent)} are not known: its lines were not loaded."] if absent else []
     return Outlook(
         last,
         weeks,
@@ -592,7 +663,7 @@ def outlook(
         forecasts.score(),
         scale,
         books.currency,
-        (*source.notes_until(last), *books.own_notes, *notes, *recurring.notes),
+        (*source.notes_until(last), *books.own_notes, *notes, *due.notes),
         _cash_now(books, last),
         forecasts.latest,
         history,
@@ -601,7 +672,35 @@ def outlook(
         tuple(replaced),
         limit_units,
         source.listed(rows),
+        of_items.assign(figure_amount=of_items["signed_amount"]),
     )
+
+
+def _accounts(chart: pd.DataFrame, names: LedgerNames, cash: Collection[str]) -> dict[str, dict[str, str]]:
+    """Return receivables and payables that do not report cash flow, with the ledgers below them."""
+    is_aged = chart["financial_account_type"].isin(OPEN_ITEMS) & chart["type"].isin(SIGNS)
+    found = with_ledgers_below(names, list(chart.loc[is_aged, "id"]))
+    return {ledger_id: below for ledger_id, below in found.items() if not set(below).intersection(cash)}
+
+
+def _item_accounts(
+    rows: pd.DataFrame,
+    source: LineSource,
+    chart: pd.DataFrame,
+    accounts: Mapping[str, Mapping[str, str]],
+    names: LedgerNames,
+) -> list[ItemAccount]:
+    """Read the lines of receivables and payables."""
+    types = dict(zip(chart["id"], chart["type"], strict=True))
+    paid = set(rows.loc[rows["ledger_id"].isin(source.cash), "_entry"])
+    return [
+        ItemAccount(
+            names.name(ledger_id),
+            SIGNS[types[ledger_id]],
+            read_items(rows, source.scale, below, paid, types[ledger_id]),
+        )
+        for ledger_id, below in accounts.items()
+    ]
 
 
 def _without_opening(lines: pd.DataFrame, chart: pd.DataFrame) -> pd.DataFrame:
@@ -611,24 +710,30 @@ def _without_opening(lines: pd.DataFrame, chart: pd.DataFrame) -> pd.DataFrame:
     return lines[~lines["_entry"].isin(entries)]
 
 
-def _read_history(rows: pd.DataFrame, source: LineSource, last: dt.date, weeks: int, names: Categories) -> CashHistory:
-    """Read what moved cash, if it is of half a year."""
-    moved, cash = Counter[dt.date](), set(source.cash)
-    of_cash = rows[rows["ledger_id"].isin(cash)]
+def _moved(rows: pd.DataFrame, source: LineSource) -> Counter[dt.date]:
+    """Sum the units of cash of each day."""
+    moved = Counter[dt.date]()
+    of_cash = rows[rows["ledger_id"].isin(source.cash)]
     for day, amount in zip(of_cash["local_date"].dt.date, of_cash["signed_amount"], strict=True):
         moved[day] += to_minor_units(amount, source.scale)
-    payees = payments_by_counterparty(rows, source, names.transfers)
-    named = {
-        key: [one._replace(category=names.names.name(one.category)) for one in payments]
-        for key, payments in payees.items()
+    return moved
+
+
+def _payees(rows: pd.DataFrame, source: LineSource, names: Categories) -> dict[tuple[str, str], list[Occurrence]]:
+    """Return payments by counterparty and direction, with the names of their categories."""
+    return {
+        key: [payment._replace(category=names.names.name(payment.category)) for payment in payments]
+        for key, payments in payments_by_counterparty(rows, source, names.transfers).items()
     }
-    history = CashHistory(min(moved, default=last), last, moved, named, weeks)
+
+
+def _require_weeks(history: CashHistory) -> None:
+    """Refuse a history of less than half a year."""
     if history.known_weeks < AVERAGED:
         raise IncompleteLoadError(
             f"an outlook takes {AVERAGED} weeks of lines that move cash, and there are {history.known_weeks} until "
-            f"{day_label(last)}; load more days"
+            f"{day_label(history.last)}; load more days"
         )
-    return history
 
 
 def _cash_now(books: Books, last: dt.date) -> Figure:
@@ -652,78 +757,90 @@ def _units(value: Any, scale: int, name: str) -> int:  # noqa: ANN401 (any amoun
     return units
 
 
-class _Recurring:
-    """Payments with a rhythm that are due in the weeks ahead, and the known items that are one of them."""
+class _DueBefore:
+    """What is due in the weeks ahead, and the known items that are one of it."""
 
-    def __init__(
-        self,
-        forecast: CashForecast,
-        payees: Iterable[tuple[str, str]],
-        names: LedgerNames,
-        scale: int,
-    ) -> None:
-        self._expected = [one for week in forecast.payments for one in week]
-        self._payees = {name_key(counterparty) for counterparty, _ in payees}
+    def __init__(self, forecast: CashForecast, history: CashHistory, names: LedgerNames, scale: int) -> None:
+        self._expected = [due for week in forecast.expected for due in week]
+        self._payees = {name_key(counterparty) for counterparty, _ in history.payees}
+        self._payees |= {name_key(item.party) for account in history.accounts for item in account.items}
         self._first, self._names, self._scale = forecast.day + _DAY, names, scale
-        self._replaced: list[ExpectedPayment] = []
+        self._replaced: list[Expected] = []
         self.notes: list[str] = []
 
-    def replaced_by(self, item: KnownItem) -> list[ExpectedPayment]:
-        """Find the payment that a known item is: of the counterparty in its note, else of its category."""
+    def replaced_by(self, item: KnownItem) -> list[Expected]:
+        """Find what a known item is: of the counterparty in its note, else of its category, else of its amount."""
         counterparty = self._payee(item)
-        categories = {self._names.name(one) for one in self._names.matches(item.category)}
-        alike = [
-            one
-            for one in self._expected
-            if one.units * item.units >= 0 and not any(one is other for other in self._replaced)
-            if (
-                name_key(one.payment.counterparty) == counterparty
-                if counterparty
-                else one.payment.category in categories
-            )
-        ]
-        near = [one for one in alike if self._is_within(one, item.day)]
-        near = [one for one in near if one.units == item.units] or near
-        if len({one.payment.key for one in near}) > 1:
-            several = " or ".join(sorted({self._text(one) for one in near}))
+        alike = [due for due in self._left(item) if self._is_alike(due, item, counterparty)]
+        near = [due for due in alike if self._is_within(due, item.day)]
+        near = [due for due in near if due.units == item.units] or near
+        if counterparty and not near:
+            near = [due for due in alike if due.units == item.units]
+            if alike and not near:
+                raise InputError(self._two_readings(item, min(alike, key=lambda due: abs(due.day - item.day))))
+        if len({due.key for due in near}) > 1:
+            several = " or ".join(sorted({self._text(due) for due in near}))
             raise InputError(
                 f"known: {self._amount(item.units)} on {day_label(item.day)} may be {several}; name the "
-                "counterparty in its note, with the amount of one of them, or leave its category and counterparty "
-                "out if it is another payment"
+                "counterparty in its note, with the amount of one of them, or give it another category, and no "
+                "counterparty, if it is another payment"
             )
-        if near:
-            found = min(near, key=lambda one: abs(one.day - item.day))
-            self._replaced.append(found)
-            self.notes.append(
-                f"The known {self._amount(item.units)} on {day_label(item.day)} replaces {self._text(found)}."
-            )
-            return [found]
-        if counterparty and alike:
-            other = min(alike, key=lambda one: abs(one.day - item.day))
-            self.notes.append(
-                f"The known {self._amount(item.units)} on {day_label(item.day)} is added to {self._text(other)}, "
-                "because it is not within its days."
-            )
-        return []
+        if not near:
+            return []
+        found = min(near, key=lambda due: abs(due.day - item.day))
+        self._replaced.append(found)
+        self.notes.append(
+            f"The known {self._amount(item.units)} on {day_label(item.day)} replaces {self._text(found)}."
+        )
+        return [found]
+
+    def _left(self, item: KnownItem) -> Iterator[Expected]:
+        """Yield what is due in the direction of an item, and that no other item is."""
+        return (
+            due
+            for due in self._expected
+            if due.units * item.units >= 0 and not any(due is other for other in self._replaced)
+        )
+
+    def _is_alike(self, due: Expected, item: KnownItem, counterparty: str) -> bool:
+        """Whether an item names what is due, or names nothing and has its amount."""
+        if counterparty:
+            return name_key(due.counterparty) == counterparty
+        if item.category:
+            return due.category in {self._names.name(ledger_id) for ledger_id in self._names.matches(item.category)}
+        return due.units == item.units
+
+    def _two_readings(self, item: KnownItem, due: Expected) -> str:
+        """Say that an item of a counterparty may be what is due, or another payment."""
+        tolerance = self._tolerance(due)
+        first, last = day_label(due.day - tolerance), day_label(due.day + tolerance)
+        return (
+            f"known: {self._amount(item.units)} on {day_label(item.day)} may be {self._text(due)}, or another payment; "
+            f"for the first give its amount, or a day from {first} to {last}, and for another name no counterparty"
+        )
 
     def _payee(self, item: KnownItem) -> str:
         """Key of the counterparty of past payments that a note names; empty if it names none."""
         (counterparty,) = merchants([item.note])
         note = f" {name_key(item.note)} "
-        named = [one for one in self._payees if f" {one} " in note or one == name_key(counterparty)]
+        named = [payee for payee in self._payees if f" {payee} " in note or payee == name_key(counterparty)]
         return max(named, key=len, default="")
 
-    def _is_within(self, one: ExpectedPayment, day: dt.date) -> bool:
-        """Whether a day is one of a payment: a few days around it; of a late one, those before the next."""
-        tolerance = one.payment.found.rhythm.tolerance * _DAY
-        last = one.day + tolerance
-        if one.day == self._first > one.payment.due:
-            later = [other.day for other in self._expected if other.payment is one.payment and other.day > one.day]
-            last = max(last, min(later, default=dt.date.max) - tolerance - _DAY)
-        return one.day - tolerance <= day <= last
+    def _tolerance(self, due: Expected) -> dt.timedelta:
+        """Days around the one on which it is due."""
+        return _OPEN_TOLERANCE if isinstance(due, ExpectedItem) else due.payment.found.rhythm.tolerance * _DAY
 
-    def _text(self, one: ExpectedPayment) -> str:
-        return f"{one.payment.counterparty}, {self._amount(one.units)} due on {day_label(one.day)}"
+    def _is_within(self, due: Expected, day: dt.date) -> bool:
+        """Whether a day is one of what is due: a few days around it; of what is late, those before the next."""
+        tolerance = self._tolerance(due)
+        last = due.day + tolerance
+        if not isinstance(due, ExpectedItem) and due.day == self._first > due.payment.due:
+            later = [other.day for other in self._expected if other.key == due.key and other.day > due.day]
+            last = max(last, min(later, default=dt.date.max) - tolerance - _DAY)
+        return due.day - tolerance <= day <= last
+
+    def _text(self, due: Expected) -> str:
+        return f"{due.counterparty}, {self._amount(due.units)} due on {day_label(due.day)}"
 
     def _amount(self, units: int) -> str:
         return format_amount(from_minor_units(units, self._scale))
