@@ -124,6 +124,7 @@ def pack(
     since: str | None = None,
     parents: Parents = None,
     aged_ledgers: AgedLedgers = (),
+    decisions: Annotated[tuple[Path, ...], Parameter(name="--decisions")] = (),
     sections: Annotated[tuple[str, ...], Parameter(name="--section")] = (),
     templates: Path | None = None,
     note: Path | None = None,
@@ -147,6 +148,8 @@ def pack(
     since
         Version, day or time of the last pack, of local books: what changed since is shown. The last close of a period
         by default.
+    decisions
+        File of decisions: categories that it has are right, and not listed under coding; repeatable.
     sections
         Only this section of the page; repeatable, in this order.
     templates
@@ -194,6 +197,7 @@ def pack(
                 books,
                 drift=_drift(client, books, since),
                 aged_ledgers=aged_ledgers or None,
+                decisions=decisions or None,
                 sections=sections or None,
                 templates=templates,
                 note=text,

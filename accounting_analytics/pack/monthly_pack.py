@@ -19,13 +19,14 @@ from accounting_analytics.reports.books.book_lines import has_lines
 from accounting_analytics.reports.books.value import to_books
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from jinja2 import Environment
 
     from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.recategorization.decisions import Decisions
     from accounting_analytics.reports.books.value import Books, PeriodLike
 
 _MAX_NAME, _MAX_NOTE = 200, 10_000
@@ -37,6 +38,7 @@ def monthly_pack(
     *,
     drift: Drift | None = None,
     aged_ledgers: Iterable[str] | None = None,
+    decisions: Decisions | Sequence[Decisions] | None = None,
     sections: Iterable[str] | None = None,
     templates: str | Path | None = None,
     note: str | None = None,
@@ -61,6 +63,8 @@ def monthly_pack(
     aged_ledgers : iterable of str, optional
         Receivables and payables by id, unique name or path, whose ages are shown; by default the ledgers of these types
         of account.
+    decisions : mapping, path, or sequence of these, optional
+        As of :func:`~accounting_analytics.check_coding`: what a person said is right is not listed.
     sections : iterable of str, optional
         Sections of the page in their order, to leave some out; all by default. The entries behind the figures that are
         shown are in the page, whatever is left out.
@@ -125,7 +129,7 @@ def monthly_pack(
         unit,
         periods,
         proven,
-        make_content(proven, periods, options.aged_ledgers, unit),
+        make_content(proven, periods, options.aged_ledgers, decisions, unit),
         partial(render_page, environment),
     )
 

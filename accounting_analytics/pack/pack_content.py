@@ -5,15 +5,17 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.core.errors import IncompleteLoadError, InputError
+from accounting_analytics.core.errors import FrameError, IncompleteLoadError, InputError
 from accounting_analytics.core.load_metadata import known_ledgers_claim
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.pack import pack_tables as sections
+from accounting_analytics.pack.pack_coding import coding_sentence, coding_table
 from accounting_analytics.pack.pack_lines import PackLines
 from accounting_analytics.pack.pack_outlook import outlook_tables
 from accounting_analytics.pack.pack_pictures import make_pictures
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_table import PackTable, statement_table
+from accounting_analytics.recategorization.check_coding import check_coding
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.books.payees import OPEN_ITEMS
 from accounting_analytics.reports.payees.ageing import ageing
@@ -22,13 +24,15 @@ from accounting_analytics.reports.payees.recurring import recurring_payments
 from accounting_analytics.reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.pack.compared_books import ComparedBooks
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.pack.pack_pictures import PackPicture
     from accounting_analytics.pack.pack_sentences import Sentence
+    from accounting_analytics.recategorization.check_coding import CodingCheck
+    from accounting_analytics.recategorization.decisions import Decisions
     from accounting_analytics.reports.figures.figure import Figure
     from accounting_analytics.reports.payees.bridge import Bridge
     from accounting_analytics.reports.payees.outlook import Outlook
@@ -120,6 +124,7 @@ def make_content(
     books: ComparedBooks,
     periods: PackPeriods,
     aged_ledgers: Iterable[str] | None = None,
+    decisions: Decisions | Sequence[Decisions] | None = None,
     amounts_in: AmountsIn | None = None,
 ) -> PackContent:
     """Make all parts of a pack, whose amounts are shown in a unit."""
@@ -146,6 +151,7 @@ def make_content(
     aged, why_no_ages = _ageing(books, periods, aged_ledgers)
     has_balances = "ending_cash_balance" in figures.layout.by_key
     ahead = _outlook(books, periods)
+    check = _coding(books, periods, decisions)
     tables = [
         key_table,
         writer.table(),
@@ -161,6 +167,7 @@ def make_content(
         *([] if ahead is None else outlook_tables(ahead, max(periods.first_day, books.days.start_date))),
         aged,
         sections.uncategorized(queue, cash),
+        None if check is None else coding_table(check),
         sections.flows_by_month(cash, statements.cash_flow, periods.months),
         None if books.drift is None else sections.changes(books.drift),
         sections.reported_cash(books.compared, cash),
@@ -170,7 +177,7 @@ def make_content(
         statements,
         PackLines(statements.compared.figures, cash.source, periods.first_day, periods.this.end_date),
         {one.name: one.shown_in(amounts_in) for one in tables if one is not None},
-        sentences,
+        [*sentences, *([] if check is None else coding_sentence(check))],
         bridge,
         proven,
         undecided_sentence,
@@ -197,6 +204,16 @@ def _outlook(books: ComparedBooks, periods: PackPeriods) -> Outlook | None:
     except (InputError, IncompleteLoadError):
         return None
     return None if found.cash.units is None else found
+
+
+def _coding(
+    books: ComparedBooks, periods: PackPeriods, decisions: Decisions | Sequence[Decisions] | None
+) -> CodingCheck | None:
+    """Check the coding of the period; None of ledgers without the columns that it takes."""
+    try:
+        return check_coding(books.books, periods.this, decisions=decisions)
+    except FrameError:
+        return None
 
 
 def _ageing(

@@ -37,10 +37,9 @@ def _due(found: Outlook, first_day: dt.date) -> PackTable:
     """Make the table of what is due next, with the lines of past payments of their amounts, and of open items."""
     shown = found.due[:_DUE]
     rows = [
-        PackRow(due.counterparty, [day_label(due.day), due.category, due.rhythm, _in_page(due.figure, first_day)])
-        for due in shown
+        PackRow(due.counterparty, [day_label(due.day), due.category, _in_page(due.figure, first_day)]) for due in shown
     ]
-    heads = [text_head("Due"), text_head("Category"), text_head("Rhythm"), amount_head("Amount")]
+    heads = [text_head("Due"), text_head("Category"), amount_head("Amount")]
     rest = len(found.due) - len(shown)
     notes = [f"{rest:,} more are due in the {found.weeks} weeks."] if rest else []
     notes += [] if found.is_better else found.notes_of_weeks()

@@ -46,6 +46,7 @@ SECTIONS = (
     "outlook",
     "ageing",
     "uncategorized",
+    "coding",
     "changes",
     "certificate",
     "reconciliation",

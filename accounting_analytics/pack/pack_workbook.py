@@ -37,6 +37,7 @@ _TABLES = {
     "due": "Due next",
     "outlook": "Next weeks",
     "ageing": "By age",
+    "coding": "Coding",
     "uncategorized": "Not categorized",
     "changes": "Changes",
     "reported_cash": "Reconciliation",

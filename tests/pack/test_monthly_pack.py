@@ -179,10 +179,10 @@ def test_what_is_due(demo_pack):
     """It unfolds; where past outlooks were no better than today's balance, no week is drawn, and a note says so."""
     tables = demo_pack.content.tables
     rent = next(row for row in tables["due"].table.rows if row.label == "KENT AVE PROPERTIES")
-    assert [cell.text for cell in rent.cells] == ["1 Jun 2026", "Rent", "monthly", "(7,900.00)"]
+    assert [cell.text for cell in rent.cells] == ["1 Jun 2026", "Rent", "(7,900.00)"]
     assert demo_pack[f"due:{rent.cells[-1].key}"].entries["figure_amount"].tolist() == [-7900.0]
     bill = next(row for row in tables["due"].table.rows if row.label == "ROYAL GREEN IMPORTERS")
-    assert [cell.text for cell in bill.cells][1:3] == ["Supplier Payables", "open item"]
+    assert bill.cells[1].text == "Supplier Payables"
     owed = demo_pack[f"due:{bill.cells[-1].key}"]
     assert owed.entries["figure_amount"].tolist() == [owed.amount]
     assert set(owed.entries["ledger_id"]) == {"led_payable"}
@@ -405,7 +405,7 @@ def test_the_same_books_give_the_same_page(load_month, demo_pack):
 def test_a_page_of_one_section_can_be_checked(demo_pack, section, tmp_path):
     """It has the facts of the pack at its head, and no check accuses it; one without a figure is refused."""
     pack = dataclasses.replace(demo_pack, section_names=(section,))
-    if section in {"certificate", "assumptions", "changes"}:
+    if section in {"certificate", "assumptions", "changes", "coding"}:
         with pytest.raises(InputError, match=f"sections: {section} shows no figure, so its receiver could check"):
             pack.save(tmp_path / "pack.html")
         return

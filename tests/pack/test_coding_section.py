@@ -1,0 +1,58 @@
+"""The section of a pack about its coding, and its line on page one."""
+
+from decimal import Decimal
+
+import pandas as pd
+import pytest
+from posted_books import Part
+
+import accounting_analytics as aa
+
+EXPENSE = {"type": "expense", "sub_type": "operating_expenses", "debit_credit": "debit", "report_cash_flow": False}
+LEDGERS = {"bank": "bank_account", "software": EXPENSE, "advertising": EXPENSE}
+
+
+@pytest.fixture
+def books(posted_books):
+    """Return books of fourteen months of software, and one payment of the same supplier under advertising."""
+    days = [*pd.date_range(end="2026-04-10", periods=14, freq=pd.DateOffset(months=1)), pd.Timestamp("2026-05-10")]
+    entries = [
+        (
+            str(day.date()),
+            {"bank": Part(Decimal(-15), description="ZOOM"), category: Decimal(15)},
+            "ZOOM",
+        )
+        for day in days
+        for category in ["advertising" if day.month == 5 and day.year == 2026 else "software"]
+    ]
+    return aa.load_books(posted_books(entries, LEDGERS), "2026-05", progress=False)
+
+
+def test_findings_are_listed_with_their_entries(books, tmp_path):
+    """A finding is a row whose amount unfolds, page one counts it, and the page verifies."""
+    pack = aa.monthly_pack(books)
+    (row,) = pack.content.tables["coding"].table.rows
+    assert (row.label, [cell.text for cell in row.cells]) == (
+        "ZOOM",
+        [
+            "10 May 2026",
+            "Advertising",
+            "another category than before: Software in 14 of its last 14",
+            "(15.00)",
+        ],
+    )
+    assert pack[f"coding:{row.cells[-1].key}"].entries["ledger_name"].tolist() == ["Bank"]
+    assert pack.sentences[-1] == "1 finding in the coding: 1 another category than before."
+    assert '<section id="coding">' in pack.html
+    assert aa.verify_pack(pack.save(tmp_path / "pack.html")).differences == ()
+
+
+def test_what_is_right_is_not_listed(books):
+    """Of what a person decided to be right, page one says nothing, and the section that it is not listed."""
+    transaction = aa.check_coding(books, "2026-05").frame["transaction_id"][0]
+    pack = aa.monthly_pack(books, decisions={transaction: "Advertising"})
+    table = pack.content.tables["coding"].table
+    assert table.rows == []
+    assert table.notes[0] == "Nothing to look at was found."
+    assert "1 finding not listed, because decisions say that the category is right." in table.notes
+    assert not any("coding" in sentence for sentence in pack.sentences)
