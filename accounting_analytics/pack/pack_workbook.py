@@ -37,8 +37,8 @@ _TABLES = {
     "due": "Due next",
     "outlook": "Next weeks",
     "ageing": "By age",
-    "coding": "Coding",
     "uncategorized": "Not categorized",
+    "coding": "Coding",
     "changes": "Changes",
     "reported_cash": "Reconciliation",
 }

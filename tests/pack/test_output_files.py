@@ -179,7 +179,7 @@ def test_sheets(workbook):
     assert workbook.sheetnames == [
         *("Summary", "Income statement", "Cash flow statement", "Balance sheet", "Cash bridge", "Cash accounts"),
         *("Cash by day", "Cash in and out", "Top customers", "Top payees", "Recurring payments"),
-        *("Due next", "By age", "Not categorized", "Reconciliation", "Appendix"),
+        *("Due next", "By age", "Not categorized", "Coding", "Reconciliation", "Appendix"),
         *("Entries, income statement", "Entries, cash flow statement", "Entries, balance sheet"),
     ]
 
