@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from accounting_analytics.core.amount_units import AMOUNT_UNITS
+from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.column_conversion import exact_amounts, exact_floats, in_floats, total
 from accounting_analytics.core.errors import AmountError, BooksDoNotTieError, InputError
 from accounting_analytics.core.html_tables import cell_text
@@ -18,9 +19,11 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units, to_float, to_minor_units
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries
+from accounting_analytics.reports.figures.figure_workbook import write_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.core.ledger_names import LedgerNames
@@ -160,6 +163,24 @@ class Figure(Result):
             return self.entries
         rows = [{"label": term.label, "amount": term.exact(), "key": term.key} for term in self.terms]
         return pd.DataFrame(rows, columns=["label", "amount", "key"])
+
+    def to_excel(self, path: str | Path) -> None:
+        """Write an Excel workbook: the figure with what it is made of, and the entries behind it.
+
+        Pandas cannot write `entries` to Excel, which has no time zones: their days here are those of the books.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that ends in ``.xlsx``, which is replaced completely or left unchanged.
+
+        Raises
+        ------
+        InputError
+            xlsxwriter (the extra ``excel``) is missing, the entries are more than a sheet has rows, or the file cannot
+            be written.
+        """
+        write_figure(self, to_path(path, "path"))
 
     def summary(self) -> str:
         """One line: what the figure is, and its amount."""
