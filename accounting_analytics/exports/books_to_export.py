@@ -60,6 +60,7 @@ class ExportedBooks(NamedTuple):
     lines: pa.Table  # exact, with ``date``
     ledgers: pd.DataFrame
     report: CashFlowReport
+    open_items: Mapping[str, str]  # receivables and payables, with the path that names their party
     known_ledgers: str  # which ledgers are known, as a sentence
     notes: tuple[str, ...] = ()  # why lines of the period are missing, each as a sentence
     read_at: dt.datetime | None = None  # when the lines were read, if they state it
@@ -99,6 +100,7 @@ class ExportedBooks(NamedTuple):
             lines=_lines_within(with_dates(_exact_lines(books), period), period),
             ledgers=Ledgers.checked(ledgers),
             report=reported or recompute_cash_flow(books, period, allow_partial=True),
+            open_items=books.source.open_items,
             known_ledgers=known_ledgers_claim(ledgers, len(ledgers)),
             notes=tuple(missing),
             read_at=read_at,

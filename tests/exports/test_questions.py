@@ -12,7 +12,6 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import questions
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.exports.star_schema import STAR_SCHEMA
-from accounting_analytics.reports.books.merchants import merchants
 
 NOTHING = Decimal("0.00")
 
@@ -206,29 +205,22 @@ def test_cash_flow_by_tag(answers):
     assert {row["tag_id"]: row["tag_name"] for row in rows} == {tag: names[tag] for tag in amounts}
 
 
-def test_cash_flow_by_merchant(answers):
-    """Each counterparty has what moved the account, without what an entry keeps back, such as the taxes of a net pay.
+def test_cash_flow_by_counterparty(answers):
+    """Each counterparty of the analysis frame has what its journal entries moved on each account.
 
-    The payments of a counterparty are the journal entries whose transaction on the account is with it.
+    What an entry keeps back, such as the taxes of a net pay, is not in it.
     """
-    own = answers.lines.dropna(subset="transaction_id").sort_values(["datetime", "id"])
-    described = dict(zip(own["transaction_id"], merchants(own["transaction_description"].fillna("")), strict=True))
-    of_account = {
-        (entry, name): transaction
-        for entry, name, transaction in zip(
-            own["journal_entry_id"], own["ledger_name"], own["transaction_id"], strict=True
-        )
-    }
-    legs, entries = defaultdict(Decimal), {}
+    frame = aa.analysis_frame(answers.books)
+    of_entry = dict(zip(frame["journal_entry_id"], frame["counterparty"], strict=True))
+    legs = defaultdict(Decimal)
     for flow in answers.flows():
-        leg = (flow["journal_entry_id"], flow["cash_flow_ledger_name"])
-        entries[leg] = described.get(of_account.get(leg)) or flow["journal_entry_description"]
-        legs[leg] += flow["amount"]
+        legs[flow["journal_entry_id"], flow["cash_flow_ledger_name"]] += flow["amount"]
     amounts = defaultdict(list)
-    for leg, amount in legs.items():
-        amounts[entries[leg]].append(amount)
+    for (entry, _), amount in legs.items():
+        amounts[of_entry[entry]].append(amount)
     rows = answers("cash_flow_by_counterparty")
     assert len(rows) > 10
+    assert {"NORTHSIDE GROCERS", "SHELL OIL"} <= amounts.keys()
     found = {row["counterparty"]: (row["payments"], row["inflow"], row["outflow"]) for row in rows}
     assert found == {counterparty: in_and_out(listed) for counterparty, listed in amounts.items()}
     assert all(row["inflow"] + row["outflow"] == row["net_cash_flow"] for row in rows)

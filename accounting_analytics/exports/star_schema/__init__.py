@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 from duckdb.func import ARROW
 
 from accounting_analytics.core.duckdb_settings import WITHOUT_EXTENSIONS
@@ -25,6 +26,7 @@ from accounting_analytics.exports.books_to_export import arrow_table, compare_wi
 from accounting_analytics.exports.questions import QUESTIONS, Question
 from accounting_analytics.reports.books.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.books.merchants import merchants
+from accounting_analytics.reports.books.payees import parties_of_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -43,6 +45,7 @@ KEYS = {
     "ledger_id": "dim_ledger",
     "cash_ledger_id": "dim_cash_ledger",
     "transaction_id": "dim_transaction",
+    "counterparty_id": "dim_counterparty",
     "tag_id": "dim_tag",
     "date": "dim_date",
     "month": "dim_load",
@@ -90,6 +93,7 @@ STAR_SCHEMA = (
             "ledger_id": TEXT,
             "journal_entry_id": TEXT,
             "transaction_id": TEXT,
+            "counterparty_id": TEXT,
             "debit_credit": TEXT,
             "amount": AMOUNT,
             "signed_amount": AMOUNT,
@@ -112,6 +116,7 @@ STAR_SCHEMA = (
             "cash_ledger_id": TEXT,
             "journal_entry_id": TEXT,
             "transaction_id": TEXT,
+            "counterparty_id": TEXT,
             "amount": AMOUNT,
             "journal_entry_description": TEXT,
         },
@@ -127,6 +132,7 @@ STAR_SCHEMA = (
             "date": DATE,
             "datetime_utc": INSTANT,
             "transaction_id": TEXT,
+            "counterparty_id": TEXT,
             "amount": AMOUNT,
             "journal_entry_description": TEXT,
         },
@@ -226,6 +232,12 @@ STAR_SCHEMA = (
         },
     ),
     StarTable(
+        "dim_counterparty",
+        "one counterparty of journal entries: who owes or is owed, else who was paid or pays; adjustments have none",
+        ("counterparty_id",),
+        {"counterparty_id": TEXT, "counterparty": TEXT},
+    ),
+    StarTable(
         "dim_transaction",
         "one transaction of a financial account",
         ("transaction_id",),
@@ -274,23 +286,23 @@ STAR_SCHEMA = (
 
 VIEWS = {
     "line_entries": (
-        "Line entries with the names of their ledgers and transactions; one row is one line entry of the period.",
+        "Line entries with the names of their ledgers and counterparties; one row is one line entry of the period.",
         """
-        select line.*, ledger.path, ledger.type, ledger.statement, ledger.statement_section, bank.counterparty
+        select line.*, ledger.path, ledger.type, ledger.statement, ledger.statement_section, party.counterparty
         from fact_line_entry as line
         inner join dim_ledger as ledger on ledger.ledger_id = line.ledger_id
-        left join dim_transaction as bank on bank.transaction_id = line.transaction_id
+        left join dim_counterparty as party on party.counterparty_id = line.counterparty_id
         """,
     ),
     "cash_flow": (
-        "Cash flow with the names of categories, accounts and merchants; one row is one category line.",
+        "Cash flow with the names of categories, accounts and counterparties; one row is one category line.",
         """
         select flow.*, category.path as category, category.parent_name, category.type, account.cash_ledger_name,
-            bank.counterparty
+            party.counterparty
         from fact_cash_flow_line as flow
         inner join dim_ledger as category on category.ledger_id = flow.ledger_id
         left join dim_cash_ledger as account on account.cash_ledger_id = flow.cash_ledger_id
-        left join dim_transaction as bank on bank.transaction_id = flow.transaction_id
+        left join dim_counterparty as party on party.counterparty_id = flow.counterparty_id
         """,
     ),
 }
@@ -360,18 +372,19 @@ def attached_books(
     Books without proofs are compared with their report, whose verdict is that of every month.
     """
     time_zone = books.period.time_zone
-    database.create_function("counterparty", _merchant, ["VARCHAR"], "VARCHAR", type=ARROW)
+    database.create_function("merchant", _merchant, ["VARCHAR"], "VARCHAR", type=ARROW)
+    database.create_function("party", _party, ["VARCHAR", "VARCHAR[]"], "VARCHAR", type=ARROW)
     database.create_function(
         "local_time", lambda instants: local_times(instants, time_zone), ["TIMESTAMPTZ"], "TIMESTAMP", type=ARROW
     )
     database.execute("attach ':memory:' as source")
     sources = _sources(books)
     for name, rows in sources.items():
-        database.register(f"{name}_rows", rows)
-        database.execute(f"create view source.{name} as select *{_added(name, rows)} from {name}_rows")  # noqa: S608 (our own names)
+        _register(database, name, rows)
     _insert_month_and_export(database, books, currency, fiscal_year_start_month)
-    for name in ("account", "cash_movement"):
+    for name in ("account", "cash_movement", "counterparty"):
         database.execute(f"create table source.{name} as {query_of(name)}")
+    _register(database, "line", _with_counterparties(database, books.lines))
     yield
     database.execute("detach source")
     for name in sources:
@@ -386,6 +399,20 @@ def _sources(books: ExportedBooks) -> dict[str, pa.Table]:
         "ledger": _ledgers(books),
         "starting_balance": arrow_table(books.report.exact().starting_balances),
     }
+
+
+def _register(database: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    """Let queries read rows as a table of `source`."""
+    database.register(f"{name}_rows", rows)
+    database.execute(f"create or replace view source.{name} as select *{_added(name, rows)} from {name}_rows")  # noqa: S608 (our own names)
+
+
+def _with_counterparties(database: duckdb.DuckDBPyConnection, lines: pa.Table) -> pa.Table:
+    """Lines with the counterparty of their entry; a join in the database would not keep their order."""
+    query = "select journal_entry_id, counterparty_id from source.counterparty"
+    named = database.sql(query).to_arrow_table().combine_chunks()
+    places = pc.index_in(lines["journal_entry_id"], named["journal_entry_id"])
+    return lines.append_column("counterparty_id", named["counterparty_id"].dictionary_encode().take(places))
 
 
 def _added(name: str, rows: pa.Table) -> str:
@@ -448,9 +475,15 @@ def all_views() -> Iterator[tuple[str, str, str]]:
             yield question.name, f"{question.text} One row is {question.grain}", question.sql
 
 
-def _merchant(descriptions: pa.ChunkedArray) -> pa.Array:
-    """Counterparty of each description, as a function of DuckDB."""
-    return pa.array(merchants(descriptions.to_pandas()), pa.string())
+def _merchant(texts: pa.ChunkedArray) -> pa.Array:
+    """Merchant of each text, as a function of DuckDB."""
+    return pa.array(merchants(texts.to_pylist()), pa.string())
+
+
+def _party(paths: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.Array:
+    """Party of each line on a receivable or payable, as a function of DuckDB."""
+    given = [[text for text in row if text and text.strip()] for row in texts.to_pylist()]
+    return pa.array(parties_of_lines(paths.to_pylist(), given), pa.string())
 
 
 def _ledgers(books: ExportedBooks) -> pa.Table:
@@ -463,6 +496,7 @@ def _ledgers(books: ExportedBooks) -> pa.Table:
             path=ledgers["id"].map(names.path),
             level=[len(ids) for ids in upwards],
             root_name=[names.name(ids[-1]) for ids in upwards],
+            open_item_path=pa.array(map(books.open_items.get, ledgers["id"]), pa.string()),
             is_cash=ledgers["id"].isin(cash),
             is_uncategorized=ledgers["id"].isin(uncategorized_ledgers(ledgers)),
         )

@@ -9,16 +9,12 @@ own as (
     select *
     from source.line
     where id in (select id from first_line)
-),
-called as (
-    select description, counterparty(description) as counterparty
-    from (select distinct coalesce(transaction_description, '') as description from own)
 )
 select
     own.transaction_id,
     own.date as transaction_date,
     own.transaction_description as description,
-    called.counterparty,
+    named.counterparty,
     account.name as account_name,
     account.is_cash,
     own.signed_amount as transaction_amount,
@@ -36,6 +32,6 @@ select
     own.source_account_id
 from own
 cross join source.export
-inner join called on called.description = coalesce(own.transaction_description, '')
+left join dim_counterparty as named on named.counterparty_id = own.counterparty_id
 left join source.ledger as account on account.id = own.ledger_id
 order by own.transaction_id

@@ -42,11 +42,13 @@ select
     account.cash_ledger_id,
     flow.journal_entry_id,
     account.transaction_id,
+    named.counterparty_id,
     flow.amount,
     flow.journal_entry_description
 from flow
 left join account
     on account.journal_entry_id = flow.journal_entry_id and coalesce(account.named, flow.named) = flow.named
+left join source.counterparty as named on named.journal_entry_id = flow.journal_entry_id
 where flow.ledger_id not in (
     select ledger.id
     from source.ledger

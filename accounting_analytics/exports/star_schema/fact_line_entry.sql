@@ -7,6 +7,7 @@ select
     ledger_id,
     journal_entry_id,
     transaction_id,
+    counterparty_id,
     debit_credit,
     amount,
     signed_amount,

@@ -11,9 +11,11 @@ select
     moved.date,
     moved.datetime_utc,
     moved.transaction_id,
+    named.counterparty_id,
     moved.movement - coalesce(flow.amount, 0) as amount,
     moved.journal_entry_description
 from source.cash_movement as moved
 left join flow on flow.journal_entry_id = moved.journal_entry_id and flow.cash_ledger_id = moved.cash_ledger_id
+left join source.counterparty as named on named.journal_entry_id = moved.journal_entry_id
 where moved.movement <> coalesce(flow.amount, 0)
 order by moved.datetime_utc, moved.journal_entry_id, moved.cash_ledger_id

@@ -10,7 +10,7 @@ from accounting_analytics.reports.books.merchants import merchants
 from accounting_analytics.reports.books.party_texts import NOT_NAMED, read_party_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -69,13 +69,18 @@ def counterparties_of_entries(
 def parties_of_open_items(lines: pd.DataFrame, open_items: Mapping[str, str]) -> dict[str, str]:
     """Party of each entry with a line on a receivable or payable, where its text or its ledger names one."""
     rows = lines[lines["ledger_id"].isin(list(open_items))]
-    read = read_party_texts(texts_of_lines(rows))
+    parties = parties_of_lines((open_items[one] for one in rows["ledger_id"]), texts_of_lines(rows))
     found: dict[str, str] = {}
-    for entry, ledger_id, one in zip(entry_ids(rows), rows["ledger_id"], read, strict=True):
-        party = open_items[ledger_id].upper() or one.party
-        if party != NOT_NAMED:
+    for entry, party in zip(entry_ids(rows), parties, strict=True):
+        if party:
             found.setdefault(entry, party)
     return found
+
+
+def parties_of_lines(paths: Iterable[str], texts: Iterable[Sequence[str]]) -> list[str]:
+    """Party of each line, which the path of its ledger names, else its texts; empty where neither does."""
+    read = zip(paths, read_party_texts(texts), strict=True)
+    return [path.upper() or ("" if one.party == NOT_NAMED else one.party) for path, one in read]
 
 
 def texts_of_lines(rows: pd.DataFrame) -> list[list[str]]:

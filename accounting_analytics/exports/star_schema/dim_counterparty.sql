@@ -1,0 +1,4 @@
+-- The counterparties of journal entries of the period.
+select distinct counterparty_id, counterparty
+from source.counterparty
+order by counterparty
