@@ -35,6 +35,13 @@ from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries
 from accounting_analytics.reports.figures.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
 from accounting_analytics.reports.figures.selections import Span
+from accounting_analytics.reports.payees.top_parties import (
+    NO_PARTY,
+    PARTY,
+    TRANSFERRED,
+    largest_parties,
+    rows_of_parties,
+)
 from accounting_analytics.reports.statements.statement import ChosenColumn, Statement
 from accounting_analytics.reports.statements.table import lines_behind
 
@@ -137,8 +144,9 @@ def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
     Returns
     -------
     Picture
-        Payees are named as in :func:`~accounting_analytics.bridge`. Journal entries that bring cash in, such as
-        refunds, and transfers between own accounts are left out. A bar is as long as its figure, which is negative.
+        Payees are the counterparties of journal entries, as in :func:`~accounting_analytics.bridge`. Entries that bring
+        cash in, such as refunds, and transfers between own accounts are left out. A bar is as long as its figure, which
+        is negative.
 
     Raises
     ------
@@ -321,11 +329,11 @@ def _statement_table(
     )
 
 
-_PAYEE, _WITHOUT_TEXT = "counterparty:", "Without text"
+_WITHOUT_TEXT = "Without text"
 
 
 def _payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
-    """Name and figure of the payees with a net outflow, the largest first, and of all others of them."""
+    """Name and figure of the payees that most was paid to, the largest first, and of all others together."""
     hint = "pass statement.column(...) of a cash_flow_statement made from line entries"
     require_type(column, ChosenColumn, "column", hint)
     figures = column.statement.figures
@@ -335,24 +343,21 @@ def _payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
     lines = figures.cash_side(column.column, -1)
     if lines is None:
         raise InputError(f"the lines of {column.column.label} were not loaded")
-    lines = lines[~lines["ledger_id"].isin(list(figures.transfers))]
-    of_entry = source.counterparties
-    payees = pd.Series([of_entry.get(one, "") for one in lines["journal_entry_id"].astype(object)], index=lines.index)
+    rows = rows_of_parties(lines, source, figures.transfers)
+    by_row = {str(row): of_row for row, of_row in lines.groupby(rows) if row != TRANSFERRED}
 
-    def make(key: str, name: str, chosen: pd.Series[bool]) -> tuple[str, Figure]:
+    def make(key: str, name: str, chosen: pd.DataFrame) -> tuple[str, Figure]:
         label = f"{name}, {column.column.label}"
-        made = partial(figure_of_entries, scale=source.scale, calculation=_OF_FLOWS)
-        return name, made(key, label, lines[chosen])
+        return name, figure_of_entries(key, label, chosen, scale=source.scale, calculation=_OF_FLOWS)
 
-    made = [make(f"{_PAYEE}{name}", name or _WITHOUT_TEXT, payees == name) for name in dict.fromkeys(payees)]
-    paid = sorted(
-        ((name, one) for name, one in made if (one.units or 0) < 0), key=lambda pair: (pair[1].units, pair[0])
-    )
-    own, rest = paid[:largest], paid[largest:]
-    if len(rest) <= 1:
-        return paid
-    names = [figure.key.removeprefix(_PAYEE) for _, figure in rest]
-    return [*own, make(_OTHERS, f"{len(rest):,} others", payees.isin(names))]
+    paid = largest_parties(by_row, -1, source.scale)
+    own = paid if len(by_row) == len(paid) <= largest + 1 else paid[:largest]
+    made = [make(row, row.removeprefix(PARTY), by_row[row]) for row in own]
+    if rest := [row for row in by_row if row not in own]:
+        name = _WITHOUT_TEXT if rest == [NO_PARTY] else f"{len(rest):,} others"
+        others = make(_OTHERS, name, pd.concat([by_row[row] for row in rest]).sort_index())
+        made += [others] if (others[1].units or 0) < 0 else []
+    return made
 
 
 def _payees_table(column: ChosenColumn, rows: Rows, subtitle: Sequence[str]) -> FigureTable:

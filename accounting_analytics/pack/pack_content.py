@@ -21,6 +21,7 @@ from accounting_analytics.reports.books.payees import OPEN_ITEMS
 from accounting_analytics.reports.payees.ageing import ageing
 from accounting_analytics.reports.payees.outlook import outlook
 from accounting_analytics.reports.payees.recurring import recurring_payments
+from accounting_analytics.reports.payees.top_parties import CustomerLedgers
 from accounting_analytics.reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def make_content(
         None if bridge is None else sections.cash_bridge(bridge, cash, periods),
         sections.cash_accounts(cash, periods.this) if has_balances else None,
         sections.cash_by_day(cash, periods.this) if has_balances else None,
-        sections.top_parties(cash, periods, sections.CUSTOMERS),
+        sections.top_parties(cash, periods, sections.CUSTOMERS, CustomerLedgers.of_books(books.books)),
         sections.top_parties(cash, periods, sections.PAYEES),
         _recurring(books, periods),
         *([] if ahead is None else outlook_tables(ahead, max(periods.first_day, books.days.start_date))),

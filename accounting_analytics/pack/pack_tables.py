@@ -21,10 +21,18 @@ from accounting_analytics.pack.pack_table import (
     make_table,
     text_head,
 )
-from accounting_analytics.reports.books.payees import entry_ids
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
 from accounting_analytics.reports.payees.ageing import BUCKETS
 from accounting_analytics.reports.payees.bridge import bridge
+from accounting_analytics.reports.payees.top_parties import (
+    OTHER_RECEIPTS,
+    PARTY,
+    PROCESSOR,
+    TRANSFERRED,
+    UNDECIDED,
+    largest_parties,
+    rows_of_parties,
+)
 from accounting_analytics.reports.statements.daily_balances import DailyBalances
 from accounting_analytics.reports.statements.rows import NOT_CATEGORIZED, OPENING_BALANCES, OPENINGS_NOTE
 
@@ -39,6 +47,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.payees.ageing import Ageing
     from accounting_analytics.reports.payees.bridge import Bridge
     from accounting_analytics.reports.payees.recurring import RecurringPayment, RecurringPayments
+    from accounting_analytics.reports.payees.top_parties import CustomerLedgers
     from accounting_analytics.reports.statements.columns import StatementColumn
     from accounting_analytics.reports.statements.statement import Statement
     from accounting_analytics.reports.statements.statement_figures import StatementFigures
@@ -63,7 +72,11 @@ _MAX_DAYS = 93
 _STEPS, _PAYEES, _ENTRIES, _CHANGES, _CATEGORIES, _RECURRING = 8, 10, 20, 40, 2, 30
 """How many steps, payees, journal entries, changes, categories and recurring payments are named."""
 _TOTAL, _OTHERS = "total", "others"
-_TRANSFERS = "Transfers between own accounts"
+_OF_PAYEES = "All who were paid are listed, whatever for: suppliers, staff, taxes, lenders, owners; also uncategorized."
+_OF_CUSTOMERS = (
+    "A customer is the counterparty of a receipt that is operating revenue, taxes on it included, or settles a "
+    "receivable. What a payment processor collects is of many customers: its account has a row."
+)
 
 
 @dataclass(frozen=True)
@@ -217,7 +230,7 @@ def bridge_key(key: str) -> str:
 
 
 def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTable:
-    """Make the table of the steps of a bridge, with payees without change as one row."""
+    """Make the table of the steps of a bridge, with counterparties without change as one row."""
 
     def row(key: str, label: str, of_sides: Sequence[Figure], cause: str = "", kind: str = "ledger") -> PackRow:
         before, after = of_sides
@@ -248,13 +261,13 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
     rest = [
         figure_of_terms(
             f"{_UNCHANGED}{KEY_SEPARATOR}{side}",
-            f"Payees without change, {cash.column(columns[side]).label}",
+            f"Counterparties without change, {cash.column(columns[side]).label}",
             [("+", totals[side]), *(("-", one.before if side == _BEFORE else one.after) for _, one in of_steps)],
         )
         for side in (_BEFORE, _AFTER)
     ]
     if any(one.units for one in rest):
-        rows.append(row(_UNCHANGED, "Payees without change", rest))
+        rows.append(row(_UNCHANGED, "Counterparties without change", rest))
     rows.append(row(_NET, net.label, [totals[_BEFORE], totals[_AFTER]], kind="total"))
     heads = [
         amount_head(found.before),
@@ -335,34 +348,30 @@ def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Perio
     return make_table(FLOWS, "Cash in and out by month", heads, rows, [BY_ENTRY])
 
 
-def top_parties(cash: CashLines, periods: PackPeriods, name: str) -> PackTable:
-    """Whom most was paid to in the period, and before, or who paid most; the totals are cash out, or in."""
-    sign, title = {PAYEES: (-1, "Top payees"), CUSTOMERS: (1, "Top customers")}[name]
+def top_parties(
+    cash: CashLines, periods: PackPeriods, name: str, customers: CustomerLedgers | None = None
+) -> PackTable:
+    """Whom most was paid to in the period, and before, or which customers paid most; the totals are cash out, or in."""
+    sign, title, note = {PAYEES: (-1, "Top payees", _OF_PAYEES), CUSTOMERS: (1, "Top customers", _OF_CUSTOMERS)}[name]
     columns = periods.key_columns()[:3]
-    moved = {column.key: _with_payees(cash, column, sign) for column in columns}
+    moved = {column.key: _RowLines.of_side(cash, column, sign, customers) for column in columns}
     this = moved[columns[0].key]
-    sums = {
-        counterparty: sign * cash.units(one)
-        for counterparty, one in _by_payee(this).items()
-        if counterparty not in {"", _TRANSFERS}
+    largest = largest_parties(this.rows, sign, cash.source.scale)[:_PAYEES]
+    accounts = sorted({row for one in moved.values() for row in one.rows if row.startswith(PROCESSOR)})
+    labels = {
+        **{row: row.removeprefix(PARTY) for row in largest},
+        _OTHERS: "All others" if customers is None else "All other customers",
+        **{row: f"Customers through {cash.name(row.removeprefix(PROCESSOR))}" for row in accounts},
+        UNDECIDED: "Not categorized",
+        OTHER_RECEIPTS: "Other receipts",
+        TRANSFERRED: "Transfers between own accounts",
     }
-    shown = sorted((one for one in sums if sums[one] > 0), key=lambda one: (-sums[one], one))[:_PAYEES]
-
-    parties = {key: _by_payee(lines, {*shown, _TRANSFERS}) for key, lines in moved.items()}
-
-    def row(key: str, label: str, party: str, category: str = "") -> PackRow:
-        made = []
-        for column in columns:
-            lines = moved[column.key]
-            if lines is not None:
-                lines = parties[column.key].get(party, lines.head(0)).drop(columns="counterparty")
-            made.append(cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", lines))
-        return _payee_row(key, label, made, category)
-
-    rows = [row(f"counterparty:{one}", one, one, _categories(cash, this, one)) for one in shown]
-    rows.append(row(_OTHERS, "All others", ""))
-    rows.append(row("transfers", _TRANSFERS, _TRANSFERS))
-    rows = [one for one in rows if any(isinstance(cell, Figure) and cell.units for cell in one.cells)]
+    rows = []
+    for key, label in labels.items():
+        made = [moved[one.key].figure(cash, key, f"{label}, {one.label}", one.key, labels) for one in columns]
+        if any(figure.units for figure in made):
+            categories = _categories(cash, this.rows.get(key)) if key in {*largest, *accounts} else ""
+            rows.append(_payee_row(key, label, made, categories))
     if rows:
         totals = []
         for place, column in zip((0, 1, 3), columns, strict=True):
@@ -371,31 +380,33 @@ def top_parties(cash: CashLines, periods: PackPeriods, name: str) -> PackTable:
         rows.append(_payee_row(_TOTAL, "Cash out" if sign < 0 else "Cash in", totals, "", "total"))
     of_this, before, year_before = (amount_head(one.label) for one in columns)
     heads = [of_this, before, amount_head("Change", is_comparison=True), year_before, text_head("Category")]
-    notes = [] if rows else ["No payments in these days."]
-    return make_table(name, title, heads, rows, notes)
+    return make_table(name, title, heads, rows, [note] if rows else ["No payments in these days."])
 
 
-def _by_payee(lines: pd.DataFrame | None, named: Collection[str] | None = None) -> dict[str, pd.DataFrame]:
-    """Lines of each counterparty; of those that are not named together, with those without a counterparty."""
-    if lines is None:
-        return {}
-    payees = (
-        lines["counterparty"]
-        if named is None
-        else lines["counterparty"].where(lines["counterparty"].isin(list(named)), "")
-    )
-    return {str(counterparty): one for counterparty, one in lines.groupby(payees)}
+class _RowLines(NamedTuple):
+    """Lines of the entries of a period that move cash in a direction, by row; None where they are not known."""
 
+    lines: pd.DataFrame | None
+    rows: dict[str, pd.DataFrame]
 
-def _with_payees(cash: CashLines, column: StatementColumn, sign: int) -> pd.DataFrame | None:
-    """Lines of the entries that move cash in a direction, with their payees; None where they are not known."""
-    lines, transfers = cash.side(column, sign), cash.statement.figures.transfers
-    if lines is None:
-        return None
-    payees, of_lines = cash.source.counterparties, zip(lines["ledger_id"], entry_ids(lines), strict=True)
-    return lines.assign(
-        counterparty=[_TRANSFERS if one in transfers else payees.get(entry, "") for one, entry in of_lines]
-    )
+    @classmethod
+    def of_side(
+        cls, cash: CashLines, column: StatementColumn, sign: int, customers: CustomerLedgers | None
+    ) -> _RowLines:
+        """Read those of a period."""
+        lines = cash.side(column, sign)
+        if lines is None:
+            return cls(None, {})
+        rows = rows_of_parties(lines, cash.source, cash.statement.figures.transfers, customers)
+        return cls(lines, {str(row): one for row, one in lines.groupby(rows)})
+
+    def figure(self, cash: CashLines, row: str, label: str, column_key: str, named: Collection[str]) -> Figure:
+        """Sum of a row; of others those that are not named together."""
+        lines = self.lines
+        if lines is not None:
+            parts = [one for key, one in self.rows.items() if (key if key in named else _OTHERS) == row]
+            lines = pd.concat(parts).sort_index() if parts else lines.head(0)
+        return cash.figure(f"{row}{KEY_SEPARATOR}{column_key}", label, lines)
 
 
 def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, kind: str = "ledger") -> PackRow:
@@ -406,9 +417,9 @@ def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, k
     return PackRow(label, [this, before, change, year_before, category], kind)
 
 
-def _categories(cash: CashLines, lines: pd.DataFrame | None, counterparty: str) -> str:
-    """Names of the ledgers of the lines of a counterparty."""
-    ids: Iterable[str] = [] if lines is None else lines.loc[lines["counterparty"] == counterparty, "ledger_id"].unique()
+def _categories(cash: CashLines, lines: pd.DataFrame | None) -> str:
+    """Names of the ledgers of lines."""
+    ids: Iterable[str] = [] if lines is None else lines["ledger_id"].unique()
     names = [cash.name(one) for one in ids]
     more = f" and {len(names) - _CATEGORIES} more" if len(names) > _CATEGORIES else ""
     return ", ".join(names[:_CATEGORIES]) + more
