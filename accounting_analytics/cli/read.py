@@ -317,7 +317,7 @@ def register(
     try:
         ledger_id = books.names.find(ledger)
     except InputError as error:
-        raise with_context(error, "payees are in `statements recurring` and `pack --section payees`") from None
+        raise with_context(error, "counterparties are in `statements recurring` and `pack --section payees`") from None
     entries = aa.register(books, ledger_id)
     if load.as_json:
         print_json(entries)

@@ -1,4 +1,4 @@
-"""The form in which names are compared: payees, rules, ledgers and files. Names are shown as they are written."""
+"""The form in which names are compared: counterparties, rules, ledgers, files. They are shown as they are written."""
 
 from __future__ import annotations
 

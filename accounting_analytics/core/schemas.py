@@ -506,7 +506,7 @@ class RuleReports(Table):
 
 
 class PaymentRhythms(Table):
-    """Payees with a rhythm, one row each; cash that comes in is positive.
+    """Counterparties with a rhythm, one row each; cash that comes in is positive.
 
     `rhythm` and `usual_day` say how often and on which day; `status` is ``expected``, ``late`` or ``stopped``.
     `next_date` is due from `earliest_date` to `latest_date`, with `next_amount`; `smallest_amount` and

@@ -367,7 +367,7 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     Returns
     -------
     DataFrame
-        :class:`~accounting_analytics.schemas.QueueGroups`: the groups of merchants, then likely transfers between own
+        :class:`~accounting_analytics.schemas.QueueGroups`: groups of counterparties, then likely transfers between own
         accounts, then split transactions. ``amount`` is the exact sum of their ``uncategorized_amount``. It is not
         what the counterparty was paid where part of an entry was withheld: that is the ``transaction_amount`` of the
         queue, with which rules compare too. ``share`` is the part of a group in the uncategorized amount, without

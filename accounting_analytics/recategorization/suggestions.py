@@ -230,7 +230,7 @@ def _notes(known: pd.DataFrame, count: int, *, is_silent: bool) -> Iterator[str]
     if is_silent or known.empty:
         return
     new = int((known["count"] == 0).sum())
-    reasons = [f"{new:,} are of payees without a history"] if new else []
+    reasons = [f"{new:,} are of counterparties without a history"] if new else []
     if unclear := len(known) - count - new:
         reasons.append(f"for {unclear:,} the history is not clear enough")
     got = f"{count:,} of {count_of(len(known), 'transaction')} got a suggestion"

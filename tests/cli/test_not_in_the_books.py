@@ -68,9 +68,9 @@ def test_months_without_cash_are_not_said_to_tie_alone(demo_company):
 
 
 def test_a_payee_is_no_ledger(run_demo, assert_refused):
-    """A register of a counterparty is refused with the commands that have payees."""
+    """A register of a counterparty is refused with the commands that have counterparties."""
     finished = run_demo("register", "ROYAL GREEN IMPORTERS", "--period", "2026-05", code=2)
-    assert_refused(finished, "no discovered ledger matches", "payees are in `statements recurring`")
+    assert_refused(finished, "no discovered ledger matches", "counterparties are in `statements recurring`")
 
 
 def test_an_outlook_without_a_day(run, assert_refused):

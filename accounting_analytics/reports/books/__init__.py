@@ -1,1 +1,1 @@
-"""The books: their line entries, ledgers, zone and payees."""
+"""The books: their line entries, ledgers, zone and counterparties."""

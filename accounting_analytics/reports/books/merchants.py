@@ -2,7 +2,7 @@ r"""Merchants: descriptions of transactions without what changes from one transa
 
 :func:`merchants` applies ``STEPS`` in their order to the plain text in upper case. A step removes one kind of text, and
 states examples that the tests verify. A text of which nothing but digits and signs would remain is kept as it is, and
-so is the number of a check, because checks of different payees differ in nothing else.
+so is the number of a check, because checks of different counterparties differ in nothing else.
 
 A number of one or two digits inside a name stays, and so does a code of letters only: nothing tells a store and its
 place, ``RESTAURANT DEPOT 29 BKLYN``, from a name such as ``ROUTE 66 DINER``. Different merchants in one group are

@@ -1,4 +1,4 @@
-"""Recurring payments: payees that are paid, or pay, in a rhythm, and the day and amount that are due next."""
+"""Recurring payments: counterparties that are paid, or pay, in a rhythm, and the day and amount that are due next."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class RecurringPayments(Result):
     end_date : date
         The day that ``late`` and ``stopped`` are about.
     payments : tuple of RecurringPayment
-        The payees with a rhythm: those that are paid, the next first and what has stopped last, then those that pay.
+        Those with a rhythm: paid ones, the next first and what has stopped last, then received ones.
     scale : int
         Fraction digits of the amounts.
     notes : tuple of str
@@ -203,7 +203,7 @@ class RecurringPayments(Result):
         return figure_of_entries(key, label, rows, scale=self.scale, calculation="its cash lines")
 
     def summary(self) -> str:
-        """One line: how many payees have a rhythm, and how many are late or stopped."""
+        """One line: how many payments have a rhythm, and how many are late or stopped."""
         paid = sum(one.next_units < 0 for one in self.payments)
         counts = Counter(one.status for one in self.payments)
         text = f"{count_of(len(self.payments), 'recurring payment')} as of {day_label(self.end_date)}"
@@ -245,7 +245,7 @@ class RecurringPayments(Result):
 
 
 def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> RecurringPayments:
-    """Find the payees that are paid, or pay, in a rhythm, and what is due next, late, dearer or stopped.
+    """Find the counterparties that are paid, or pay, in a rhythm, and what is due next, late, dearer or stopped.
 
     A payment is what a journal entry moved on the ledgers that report cash flow; payments of a counterparty on one day
     are one, and transfers between own accounts are none. Amounts of a counterparty that have a rhythm each, as several

@@ -78,7 +78,7 @@ def test_payees_without_a_history_have_none(suggest, clear, pay):
         [*clear, pay(dt.date(2024, 12, 5), "PAYEE Z SHOP", "Fuel"), pay(dt.date(2024, 12, 6), "", "Fuel")]
     )
     assert len(suggestions) == 20
-    assert "20 of 22 transactions got a suggestion; 2 are of payees without a history." in aa.notes(suggestions)
+    assert "20 of 22 transactions got a suggestion; 2 are of counterparties without a history." in aa.notes(suggestions)
 
 
 def test_the_account_tells_categories_apart(suggest, clear, pay):
