@@ -19,7 +19,7 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units, to_float, to_minor_units
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries
-from accounting_analytics.reports.figures.figure_workbook import write_figure
+from accounting_analytics.reports.figures.figure_workbook import FigurePart, write_figure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -180,7 +180,7 @@ class Figure(Result):
             xlsxwriter (the extra ``excel``) is missing, the entries are more than a sheet has rows, or the file cannot
             be written.
         """
-        write_figure(self, to_path(path, "path"))
+        write_figure(list(_with_terms(self, 1)), self.scale, to_path(path, "path"))
 
     def summary(self) -> str:
         """One line: what the figure is, and its amount."""
@@ -208,6 +208,15 @@ class Figure(Result):
             "terms": terms,
             "entries": self.exact_entries() if not self.terms and self.is_additive else None,
         }
+
+
+def _with_terms(figure: Figure, factor: int) -> Iterator[FigurePart]:
+    """Yield a figure and all that it is made of, each with the sign that it is added with."""
+    amount = f"{figure.units:,}%" if isinstance(figure.units, Decimal) else figure.exact()
+    entries = figure.exact_entries() if figure.is_additive and not figure.terms else None
+    yield FigurePart(figure.label, amount, factor, figure.calculation, entries)
+    for sign, term in zip(figure.signs, figure.terms, strict=True):
+        yield from _with_terms(term, -factor if sign == "-" else factor)
 
 
 _AMOUNTS = (*LineEntries.amount_columns(), "figure_amount")
