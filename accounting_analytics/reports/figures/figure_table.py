@@ -91,7 +91,7 @@ _LETTERS = {
     mark: f'<abbr aria-label="{mark}" title="{mark}">{letter}&nbsp;</abbr>'
     for mark, letter in (("favourable", "F"), ("unfavourable", "U"))
 }
-_LEGEND = "F favourable, U unfavourable"
+LEGEND = "F favourable, U unfavourable"
 _LONG_LABEL = 60  # characters; where a label has more lines than are shown, its title has all
 
 
@@ -349,7 +349,7 @@ def _cell(cell: FigureCell, style: str, *, is_shared: bool) -> str:
 def _below(table: FigureTable) -> str:
     """Write the notes, the meaning of the marks where there are some, and the entries."""
     has_letters = any(cell.mark in _LETTERS for row in table.rows for cell in row.cells)
-    notes = [*table.notes, *([_LEGEND] if has_letters else [])]
+    notes = [*table.notes, *([LEGEND] if has_letters else [])]
     lines = "".join(f'<p class="note">{_text(note)}</p>\n' for note in notes)
     if table.entries is None:
         return lines

@@ -11,17 +11,21 @@ from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.fiscal_years import UnitName, name_unit, require_month, shift_months, to_period
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
-from accounting_analytics.core.periods import Period, days_label
+from accounting_analytics.core.periods import Period, days_label, month_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 Unit = Literal["month", "quarter", "year"]
 TaggedUnit = Literal["month", "quarter", "year", "tag"]
-Comparison = Literal["total", "average", "prior", "prior_year", "change", "change_pct", "share"]
-ColumnKind = Literal["period", "total", "average", "prior", "prior_year", "change", "change_pct", "share"]
+Comparison = Literal["total", "average", "prior", "prior_year", "change", "change_pct", "share", "budget"]
+ColumnKind = Literal[
+    "period", "total", "average", "prior", "prior_year", "change", "change_pct", "share",
+    "budget", "difference", "difference_pct",
+]  # fmt: skip
 UNITS: dict[str, int] = {"month": 1, "quarter": 3, "year": 12}
-COMPARISONS = ("total", "average", "prior", "prior_year", "change", "change_pct", "share")
+BUDGET = "budget"
+COMPARISONS = ("total", "average", "prior", "prior_year", "change", "change_pct", "share", BUDGET)
 _DAY = dt.timedelta(days=1)
 _YEAR = 12
 
@@ -68,12 +72,17 @@ class StatementColumn(NamedTuple):
     @property
     def is_percent(self) -> bool:
         """Whether its figures are percentages."""
-        return self.kind in {"change_pct", "share"}
+        return self.kind in {"change_pct", "share", "difference_pct"}
 
     @property
     def is_of_days(self) -> bool:
         """Whether its figures are the amounts of some days: a period, or an earlier one that it is compared with."""
         return self.kind in {"period", "prior", "prior_year"}
+
+    @property
+    def months(self) -> tuple[dt.date, ...]:
+        """First days of the whole months that it is of; days that are a part of a month are refused."""
+        return tuple(month.start_date for _, period in self.periods for month in whole_months(period))
 
 
 class Columns(NamedTuple):
@@ -91,6 +100,11 @@ def check_comparisons(compare: str | Iterable[str], *, of_flows: bool) -> tuple[
             word = str(one).replace("last", "prior").replace("previous", "prior")
             hint = did_you_mean(word, COMPARISONS) or f"choose from {', '.join(COMPARISONS)}"
             raise InputError(f"compare: {quote(one)} is unknown; {hint}")
+        if not of_flows and one == BUDGET:
+            raise InputError(
+                "compare: a budget is of what is booked in a month, and balances are not; compare it in an income "
+                "statement or a cash flow statement"
+            )
         if not of_flows and one in {"total", "average"}:
             raise InputError(f"compare: balances have no {one}; it is for statements of a period's flows")
     return asked
@@ -154,16 +168,41 @@ def with_comparisons(
         shown.append(column)
         beside = _beside(column, compare, unit, heading)
         shown.extend(one for one in beside if one.kind in compare)
+        shown.extend(budget_columns(column) if BUDGET in compare else ())
         hidden.extend(one for one in beside if one.kind not in compare)
     if "total" in compare:
         periods = [period for column in base for _, period in column.periods]
         _refuse_overlaps(periods)
-        shown.append(StatementColumn("total", "Total", "total", periods=tuple((1, one) for one in periods)))
+        total = StatementColumn("total", "Total", "total", periods=tuple((1, one) for one in periods))
+        shown += [total, *(budget_columns(total) if BUDGET in compare else ())]
     if "average" in compare:
         whole = tuple(one.key for one in base if _is_whole(one, unit) and one.periods[0][1].start_date >= averaged_from)
         text = f"Average of {len(whole)}" if len(whole) < len(base) else "Average"
         shown.append(StatementColumn("average", text, "average", terms=whole))
     return Columns(tuple(shown), {one.key: one for one in (*shown, *hidden)})
+
+
+def budget_columns(column: StatementColumn) -> tuple[StatementColumn, StatementColumn, StatementColumn]:
+    """Columns beside a column: its budget, the difference from that, and the difference in percent of it."""
+    budget, difference, percent = (f"{column.key} {kind}" for kind in ("budget", "difference", "difference_pct"))
+    return (
+        StatementColumn(budget, "Budget", "budget", column.key, column.periods),
+        StatementColumn(difference, "Difference", "difference", column.key, terms=(column.key, budget)),
+        StatementColumn(percent, "% difference", "difference_pct", column.key, terms=(difference, budget)),
+    )
+
+
+def whole_months(period: Period) -> list[Period]:
+    """Months of a period; one that begins or ends within a month has two readings beside a budget, and is refused."""
+    months = period.months()
+    for month in months:
+        first = month.start_date.replace(day=1)
+        if month.start_date != first or month.end_date != _month_end(first):
+            raise PeriodError(
+                f"compare: {days_label(month)} is a part of a month, whose budget may be that of {month_label(first)} "
+                f"or {month.days} of its {_month_end(first).day} days; choose whole months, such as {month.month}"
+            )
+    return months
 
 
 def compared_period(period: Period, comparison: Literal["prior", "prior_year"]) -> Period:

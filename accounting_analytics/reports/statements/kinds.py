@@ -12,7 +12,7 @@ from accounting_analytics.core.errors import EmptyPeriodError, IncompleteLoadErr
 from accounting_analytics.core.exact_sums import collect, require_columns, wrap
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import known_ledgers_claim, stated_attrs
-from accounting_analytics.core.messages import count_of
+from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.periods import Period, choose_zone, day_label
 from accounting_analytics.reports.books.book_lines import LineSource
@@ -21,7 +21,9 @@ from accounting_analytics.reports.books.opening import Opening
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.figures.selections import Span
+from accounting_analytics.reports.statements.budget import Budget, read_budget, source_note
 from accounting_analytics.reports.statements.columns import (
+    BUDGET,
     Columns,
     StatementColumn,
     check_comparisons,
@@ -41,21 +43,24 @@ from accounting_analytics.reports.statements.rows import (
     trial_rows,
 )
 from accounting_analytics.reports.statements.statement import Statement
-from accounting_analytics.reports.statements.statement_figures import StatementFigures
+from accounting_analytics.reports.statements.statement_figures import TRANSFERS, StatementFigures
 from accounting_analytics.reports.statements.sums import FLOWS, ReportSource, SpanRules
 from accounting_analytics.reports.statements.tagged_lines import TAG, Tags
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import pandas as pd
 
     from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.reports.books.value import Books, PeriodLike
+    from accounting_analytics.reports.statements.budget import BudgetLike
     from accounting_analytics.reports.statements.columns import Comparison, TaggedUnit, Unit
     from accounting_analytics.reports.statements.rows import Measure
     from accounting_analytics.reports.statements.sums import Source
 
+_IN_SUSPENSE = ("not_categorized", "uncategorized")
 _COLUMNS = ("id", "type", "sub_type", "debit_credit", "financial_account_type", "is_required")
 
 
@@ -97,23 +102,47 @@ class _Subject(NamedTuple):
 
 
 class _Presentation(NamedTuple):
-    """What a statement was asked for: columns, comparisons, levels, tags, and the unit that amounts are shown in."""
+    """What a statement was asked for: columns, comparisons, levels, tags, unit of shown amounts, and a budget."""
 
     columns: TaggedUnit | Iterable[object] | None = None
     compare: str | Iterable[str] = ()
     depth: int | None = None
     tags: Tags | None = None
     amounts_in: AmountsIn | None = None
+    budget: BudgetLike | None = None
+
+    @classmethod
+    def with_budget(
+        cls,
+        columns: TaggedUnit | Iterable[object] | None,
+        compare: str | Iterable[str],
+        budget: BudgetLike | None,
+        tags: Tags | None,
+        **options: Any,  # noqa: ANN401 (depth and unit)
+    ) -> _Presentation:
+        """Compare with the budget that is given; a comparison without one, and one of some lines, are refused."""
+        compared = to_texts(compare)
+        if budget is None and BUDGET in compared:
+            raise InputError("compare='budget' needs a budget: pass budget=, a table or the path of a file")
+        if budget is not None and tags:
+            raise InputError(
+                "a budget is of all lines of a ledger, and tags are of some: leave the budget or the tags out"
+            )
+        if budget is not None and BUDGET not in compared:
+            compared = (*compared, BUDGET)
+        return cls(columns, compared, tags=tags, budget=budget, **options)
 
 
 class _Kind(NamedTuple):
-    """What sets one statement apart: its measures, the ledgers it needs, and its rows."""
+    """What sets one statement apart: its measures, the ledgers it needs, its rows, and which can have a budget."""
 
     measures: tuple[Measure, ...]
     of_balances: bool
     needed: Callable[[Chart], Iterable[str]]
     rows: Callable[[LayoutBuilder, CashRows | None], Layout]
     moved_title: str = ""
+    budgeted: Callable[[Chart], Iterable[str]] = lambda _: ()
+    budget_text: str = ""
 
 
 def cash_flow_statement(
@@ -128,6 +157,7 @@ def cash_flow_statement(
     tag_group: str | None = None,
     ledgers: pd.DataFrame | None = None,
     amounts_in: AmountsIn | None = None,
+    budget: BudgetLike | None = None,
 ) -> Statement:
     """Cash flow statement: what moved cash, by category in sections, between cash at the start and at the end.
 
@@ -151,7 +181,8 @@ def cash_flow_statement(
         Columns to add. After the others: ``total`` and ``average`` (of the whole columns, without one whose first
         entries bring in capital). Beside each: ``prior`` (the same dates one column earlier), ``prior_year``,
         ``change`` and ``change_pct`` (from the prior year if that is asked for, else from the prior period), ``share``
-        (percent of total inflows).
+        (percent of total inflows), ``budget`` (what `budget` states, the difference from it, and that in percent of it;
+        beside the total too).
     depth : int, optional
         Levels of ledgers that are shown; all by default.
     sections : mapping of str to str, optional
@@ -167,6 +198,11 @@ def cash_flow_statement(
     amounts_in : {"k", "M"}, optional
         Show amounts in thousands, of one fraction digit, or in millions, of two: in text, HTML and the format of Excel,
         each rounded half to even by itself. Amounts of figures, frames, CSV, JSON and line entries are exact.
+    budget : DataFrame or path, optional
+        A table, a CSV file or an Excel workbook with ``ledger`` (id, unique name or path), ``month`` (``2027-01``) and
+        ``amount``, which is compared. An amount is positive on the normal side of its ledger's type, whatever the
+        statement: rent of 2,000 is 2,000 out of cash here. That of a parent is of all ledgers below it. What has no
+        amount has no budget, which is not zero. Columns are whole months then.
 
     Returns
     -------
@@ -179,8 +215,10 @@ def cash_flow_statement(
     IncompleteLoadError
         No column was loaded, the load lacks ledgers, or entries do not balance.
     InputError
-        An option is wrong; FrameError, HierarchyError, AmountError as of
+        An option is wrong, or rows of the budget cannot be used; FrameError, HierarchyError, AmountError as of
         :func:`~accounting_analytics.recompute_cash_flow`.
+    PeriodError
+        A column with a budget is a part of a month.
     """
     table = CASH_FLOW_SECTIONS if sections is None else sections
     kind = _Kind(
@@ -188,19 +226,22 @@ def cash_flow_statement(
         of_balances=False,
         needed=lambda chart: chart.tree.cash,
         rows=lambda build, cash: cash_flow_rows(build, table, cash),
+        budgeted=_moving_cash,
+        budget_text="in a cash flow statement, what moves cash has a budget: no cash, opening balances or suspense",
     )
     tags, unit = _tags(tag_ids, tag_group, columns, compare), check_amounts_in(amounts_in)
     if isinstance(books, CashFlowReport):
         if period is not None or columns is not None:
             raise InputError("a cash flow report has its own period: pass no period and no columns with it")
-        if compare:
-            raise InputError("a cash flow report has one period to show: pass books to compare periods")
+        if compare or budget is not None:
+            raise InputError("a cash flow report has one period to show: pass books to compare periods or a budget")
         if tags:
             raise InputError("a cash flow report is filtered when it is made: pass tag_ids to load_cash_flow_report")
         return _make(_subject_of_report(books, ledgers), kind, _Presentation([books.period], (), depth, tags, unit))
     if ledgers is not None:
         raise InputError("ledgers are for a report; books have their own: leave ledgers out")
-    return _make(_subject(books, period, kind, tags), kind, _Presentation(columns, compare, depth, tags, unit))
+    asked = _Presentation.with_budget(columns, compare, budget, tags, depth=depth, amounts_in=unit)
+    return _make(_subject(books, period, kind, tags), kind, asked)
 
 
 def income_statement(
@@ -213,6 +254,7 @@ def income_statement(
     tag_ids: Iterable[str] = (),
     tag_group: str | None = None,
     amounts_in: AmountsIn | None = None,
+    budget: BudgetLike | None = None,
 ) -> Statement:
     """Income statement: revenues less expenses, with gross profit, operating income and net income.
 
@@ -220,22 +262,38 @@ def income_statement(
     ----------
     books : Books
         The books, with all ledgers of revenues and expenses.
-    period, columns, compare, depth, tag_ids, tag_group, amounts_in
+    period, columns, compare, depth, tag_ids, tag_group, amounts_in, budget
         As of :func:`cash_flow_statement`; ``share`` is percent of operating revenues.
 
     Returns
     -------
     Statement
-        Revenues and expenses are positive on their normal side. The two uncategorized ledgers are below net income.
+        Revenues and expenses are positive on their normal side. The two uncategorized ledgers are below net income, and
+        with a budget what is booked in ledgers and months without one.
 
     Raises
     ------
-    IncompleteLoadError, InputError
+    IncompleteLoadError, InputError, PeriodError
         As of :func:`cash_flow_statement`.
+
+    Examples
+    --------
+    ::
+
+        income = aa.income_statement(books, "2027-Q1", budget="budget.csv")
+        income["Rent", "2027-01 difference"]  # and "2027-01 budget", "2027-01 difference_pct"
     """
-    kind = _Kind(("movement",), of_balances=False, needed=_earning, rows=lambda build, _: income_rows(build))
+    kind = _Kind(
+        ("movement",),
+        of_balances=False,
+        needed=_earning,
+        rows=lambda build, _: income_rows(build),
+        budgeted=lambda chart: chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE),
+        budget_text="in an income statement, ledgers of revenue and expenses have a budget",
+    )
     tags, unit = _tags(tag_ids, tag_group, columns, compare), check_amounts_in(amounts_in)
-    return _make(_subject(books, period, kind, tags), kind, _Presentation(columns, compare, depth, tags, unit))
+    asked = _Presentation.with_budget(columns, compare, budget, tags, depth=depth, amounts_in=unit)
+    return _make(_subject(books, period, kind, tags), kind, asked)
 
 
 def balance_sheet(
@@ -332,6 +390,12 @@ def _earning(chart: Chart) -> list[str]:
     return [*chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE), *chart.of_unknown_type(), *chart.uncategorized()]
 
 
+def _moving_cash(chart: Chart) -> list[str]:
+    """Ledgers of a cash flow statement whose amounts can be stated before: of a known type, and not in suspense."""
+    elsewhere = {*chart.tree.cash, *chart.openings(), *chart.uncategorized(), *chart.of_unknown_type()}
+    return [one for one in chart.tree.ordered if one not in elsewhere]
+
+
 def _subject_of_report(report: CashFlowReport, ledgers: pd.DataFrame | None) -> _Subject:
     """Read a report as what a statement is made of."""
     if ledgers is None:
@@ -396,6 +460,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
         shown = Columns(tuple(of_tags), {one.key: one for one in of_tags})
     else:
         shown = _columns(subject, kind, asked.columns, asked.compare)
+    budget = _budget_of(asked, kind, chart, shown, lines.scale)
     loaded_from = opening.since or lines.loaded.start_date
     rules = SpanRules(opening, subject.first_month, kind.of_balances, loaded_from)
     summed = _Summed.of_columns(shown, kind, lines, chart, rules)
@@ -404,7 +469,10 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
     cash_rows = None if lines.is_tagged else CashRows(since, lines.is_report, is_explained, not subject.label)
     trees = chart.tree.trees(*(one for measure in summed.spans for one in summed.known(measure)))
     moved = partial(summed.moved, opening.units or {})
-    layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, asked.depth), cash_rows)
+    budgeted = None if budget is None else budget.ledgers_of(_budget_months(shown, budget))
+    layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, asked.depth, budgeted), cash_rows)
+    if budget is not None:
+        _refuse_split_parents(budget, layout, chart)
     notes = (
         *_notes_without_entries(shown, summed, kind),
         *filter(None, [opening.sentence()]),
@@ -412,6 +480,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
         *opening.notes_on(one for column in shown.shown for _, one in column.periods),
         *([f"{count_of(layout.left_out, 'ledger')} without amounts left out."] if layout.left_out else []),
         *layout.notes,
+        *(() if budget is None else _budget_notes(budget, shown, layout)),
         *chart.tree.notes(trees),
         known_ledgers_claim(subject.ledgers, len(chart.tree.names)),
         *lines.notes,
@@ -428,6 +497,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
         chart.names,
         opening.units,
         asked.amounts_in,
+        budget,
     )
     title = f"{kind.moved_title} since {day_label(since)}" if since and kind.moved_title else layout.title
     return Statement(
@@ -443,6 +513,65 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
         figures,
         LedgerNames(chart.tree.names | labels, chart.tree.hierarchy),
     )
+
+
+def _budget_of(asked: _Presentation, kind: _Kind, chart: Chart, columns: Columns, scale: int) -> Budget | None:
+    """Read the budget that was asked for; one of other months than all columns is refused."""
+    if asked.budget is None:
+        return None
+    budget = read_budget(asked.budget, chart, scale, tuple(kind.budgeted(chart)), kind.budget_text)
+    if not _budget_months(columns, budget):
+        first, last = min(budget.months), max(budget.months)
+        raise InputError(
+            f"budget: {budget.source} has amounts from {first:%Y-%m} to {last:%Y-%m}, and not for each month of any "
+            "column; choose other days or columns"
+        )
+    return budget
+
+
+def _budget_months(columns: Columns, budget: Budget) -> frozenset[dt.date]:
+    """Months of the columns whose budget is known."""
+    months = [set(column.months) for column in columns.shown if column.kind == BUDGET and budget.covers(column.months)]
+    return frozenset().union(*months)
+
+
+def _refuse_split_parents(budget: Budget, layout: Layout, chart: Chart) -> None:
+    """Refuse an amount of a parent with ledgers in other sections: it may be of its section, or of all of them."""
+    ancestors = chart.tree.hierarchy.ancestors
+    for line in {line.ledger_id: line for line in reversed(budget.lines)}.values():
+        inside = layout.by_key[line.ledger_id].ledger_ids
+        elsewhere = [
+            chart.names.path(one)
+            for one, row in layout.by_key.items()
+            if row.kind == "ledger" and one not in inside and row.section not in _IN_SUSPENSE
+            if line.ledger_id in ancestors(one)
+        ]
+        if elsewhere:
+            raise InputError(
+                f"budget: {budget.source}, row {line.row}: {quote(chart.names.path(line.ledger_id))} has ledgers below "
+                f"it in other sections ({join_ids(elsewhere)}), and its amount may be of its own section or of all; "
+                "give the amounts of the ledgers below it"
+            )
+
+
+def _budget_notes(budget: Budget, columns: Columns, layout: Layout) -> Iterator[str]:
+    """Say what the budget is, which columns it has no amounts for, and which sections."""
+    yield source_note(budget)
+    known = _budget_months(columns, budget)
+    unknown = {
+        f"{month:%Y-%m}"
+        for column in columns.shown
+        if column.kind == BUDGET
+        for month in column.months
+        if month not in budget.months
+    }
+    if unknown:
+        yield f"The budget has no amounts for {join_ids(unknown)}: columns with such a month have no budget, not zero."
+    unbudgeted = {layout.outside, TRANSFERS, *_IN_SUSPENSE}
+    sections = [row for row in layout.shown if row.kind == "subtotal" and row.key not in unbudgeted]
+    missing = [row.label for row in sections if not budget.of(row.ledger_ids, known)]
+    if missing:
+        yield f"Without any budget: {', '.join(missing)}. Other totals are sums of what has one."
 
 
 def _notes_without_entries(columns: Columns, summed: _Summed, kind: _Kind) -> Iterator[str]:
@@ -561,19 +690,31 @@ def _columns(
     columns = asked if asked is None or isinstance(asked, str) else list(asked)
     if columns and all(isinstance(one, StatementColumn) for one in columns):
         given = tuple(named(one) for one in columns if isinstance(one, StatementColumn))
-        return Columns(given, {one.key: one for one in given})
+        return _with_months(Columns(given, {one.key: one for one in given}), first_month)
     base = [named(one) for one in split_period(subject.days, columns, first_month)]
     if kind.of_balances:
         base = [one._replace(label=heading(one.periods[0][1])) for one in base]
     made = with_comparisons(base, compared, columns, heading, opening.averaged_from)
     if kind.measures != ("balance",):
-        return made
+        return _with_months(made, first_month)
     sides = [
         one._replace(key=f"{one.key} {side}", label=f"{side.capitalize()} {one.label}", side=side)
         for one in made.shown
         for side in ("debit", "credit")
     ]
     return Columns(tuple(sides), {one.key: one for one in sides})
+
+
+def _with_months(columns: Columns, first_month: int) -> Columns:
+    """Columns with a hidden one for each month that has a budget beside it: lines outside of it are summed by month."""
+    hidden = {
+        month.key: month
+        for column in columns.shown
+        if column.kind == BUDGET
+        for _, period in column.periods
+        for month in split_period(period, "month", first_month)
+    }
+    return columns._replace(by_key=hidden | columns.by_key)
 
 
 def _require_a_known_column(

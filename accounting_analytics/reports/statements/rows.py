@@ -44,6 +44,8 @@ OPENINGS_NOTE = (
     "the service counts them as cash flow."
 )
 NOT_CATEGORIZED = "Not categorized (in less out)"
+OUTSIDE_BUDGET = "outside_budget"
+"""Row of what is booked in ledgers and months without a budget: their lines are those of the rows above."""
 CASH_PARTS = ("cash_in_accounts", "cash_owed")
 """Rows of what the cash at the end is in: their lines are those of the row above."""
 _MAX_CASH_NAMES = 8
@@ -171,6 +173,7 @@ class Layout(NamedTuple):
     left_out: int
     notes: tuple[str, ...] = ()
     inflows: str = ""
+    outside: str = ""
 
 
 class LayoutBuilder:
@@ -184,14 +187,22 @@ class LayoutBuilder:
         Whether ledgers have an amount in any column, by measure.
     depth : int or None
         Levels of ledgers that are shown.
+    budgeted : collection of str or None
+        Ledgers with a budget; None of a statement without one.
     """
 
     def __init__(
-        self, chart: Chart, moved: Callable[[Measure, str], bool], unknown_roots: Collection[str], depth: int | None
+        self,
+        chart: Chart,
+        moved: Callable[[Measure, str], bool],
+        unknown_roots: Collection[str],
+        depth: int | None,
+        budgeted: Collection[str] | None = None,
     ) -> None:
         if depth is not None and (not isinstance(depth, int) or depth < 1):
             raise InputError(f"depth must be 1 or more, or None for all levels, not {quote(depth)}")
         self.chart, self.moved, self._unknown, self._depth = chart, moved, unknown_roots, depth
+        self._budgeted, self._outside = budgeted, ""
         self.shown: list[Row] = []
         self.by_key: dict[str, Row] = {}
         self.left_out = 0
@@ -215,7 +226,7 @@ class LayoutBuilder:
         for one in section.ledger_ids:
             if one not in roots:
                 children.setdefault(str(parent(one)), []).append(one)
-        moved = {one for one in section.ledger_ids if self.moved(section.measure, one)}
+        moved = self._with_amounts(section, children)
         branches = _Branches(section, children, moved)
         position = len(self.shown)
         hidden = self._equal_to_section(roots, branches)
@@ -240,6 +251,16 @@ class LayoutBuilder:
             ),
             shown=bool(moved),
         )
+
+    def _with_amounts(self, section: StatementSection, children: Mapping[str, list[str]]) -> set[str]:
+        """Find the ledgers with an amount, or with a budget where none of their tree has an amount."""
+        found = {one for one in section.ledger_ids if self.moved(section.measure, one)}
+        ancestors = self.chart.tree.hierarchy.ancestors
+        budgeted = [one for one in section.ledger_ids if one in (self._budgeted or ())]
+        for one in sorted(budgeted, key=lambda one: len(list(ancestors(one))), reverse=True):
+            if found.isdisjoint(_subtree(one, children)):
+                found.add(one)
+        return found
 
     def _equal_to_section(self, roots: Sequence[str], branches: _Branches) -> list[str]:
         """Find the only root with amounts, its only child and so on, as far as their totals are that of the section."""
@@ -329,9 +350,16 @@ class LayoutBuilder:
         for one in ids:
             self._tree(one, branches, 1, 1, ())
 
+    def outside_budget(self, measure: Measure, ledger_ids: Sequence[str]) -> None:
+        """Add what some ledgers have in months without a budget, in less out, to a statement with a budget."""
+        if self._budgeted is not None:
+            ids, label = tuple(ledger_ids), "Booked outside of the budget"
+            row = Row(OUTSIDE_BUDGET, label, "subtotal", OUTSIDE_BUDGET, 0, -1, measure, ids)
+            self._outside = self.add(row).key
+
     def build(self, title: str, share_of: str, notes: tuple[str, ...] = ()) -> Layout:
         """Return the rows."""
-        return Layout(title, self.shown, self.by_key, share_of, self.left_out, notes)
+        return Layout(title, self.shown, self.by_key, share_of, self.left_out, notes, outside=self._outside)
 
 
 def _subtree(ledger_id: str, children: Mapping[str, list[str]]) -> list[str]:
@@ -379,6 +407,7 @@ def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows:
         Row("net_cash_flow", "Net change in cash", "total", "cash", 0, -1, "flow", every, (), 1, children=shown)
     )
     has_openings = cash_rows is not None and _cash_rows(build, net, cash_rows)
+    build.outside_budget("flow", every)
     inflows = build.add(Row("total_inflows", "Total inflows", "total", "cash", 0, -1, "flow"), shown=False)
     named_cash = join_ids([shorten(chart.tree.names[one]) for one in chart.tree.cash], limit=_MAX_CASH_NAMES)
     notes = (
@@ -502,6 +531,7 @@ def income_rows(build: LayoutBuilder) -> Layout:
     net = build.total("net_income", "Net income", terms)
     build.margin("net_margin", "Net margin", net, sales)
     build.not_categorized()
+    build.outside_budget("movement", build.chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE))
     return build.build("Income statement", sales.key, tuple(notes))
 
 

@@ -9,12 +9,13 @@ import pandas as pd
 
 from accounting_analytics.core.amount_units import currency_label
 from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.column_conversion import BOOLEAN
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import TERMINAL_WIDTH, quote
 from accounting_analytics.core.periods import Period, day_label, days_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, find_row, float_amounts
-from accounting_analytics.reports.figures.figure_table import figure_table_html
+from accounting_analytics.reports.figures.figure_table import LEGEND, figure_table_html
 from accounting_analytics.reports.statements.table import figure_table
 from accounting_analytics.reports.statements.text import statement_text
 from accounting_analytics.reports.statements.workbook import write_csv, write_workbook
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statements.columns import StatementColumn
     from accounting_analytics.reports.statements.rows import Row
     from accounting_analytics.reports.statements.statement_figures import StatementFigures
+
+_IS_FAVOURABLE = {"favourable": True, "unfavourable": False}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -113,8 +116,16 @@ class Statement(Result):
         return self.figures.figure(row_key, column_key).exact()
 
     def text(self, row_key: str, column_key: str) -> str:
-        """Text of a cell, in `amounts_in`: negative amounts in parentheses, a dash for zero; empty for a heading."""
-        return self.figures.text(row_key, column_key) if row_key in self.figures.layout.by_key else ""
+        """Text of a cell, in `amounts_in`: negative amounts in parentheses, a dash for zero; empty for a heading.
+
+        A difference from the budget that is favourable or unfavourable has an F or U before it.
+        """
+        if row_key not in self.figures.layout.by_key:
+            return ""
+        row, column = self.figures.layout.by_key[row_key], self.figures.columns.by_key[column_key]
+        mark = self.figures.mark(row, column) if column.kind == "difference" else ""
+        text = self.figures.text(row_key, column_key)
+        return f"{mark[0].upper()} {text}" if mark else text
 
     def is_additive(self, row_key: str, column_key: str) -> bool:
         """Whether a cell is a sum of line entries."""
@@ -122,7 +133,10 @@ class Statement(Result):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The rows as shown, one column for each column; percentages in percent."""
+        """The rows as shown, one column for each column; percentages in percent.
+
+        Beside a difference from the budget ``2027-01 favourable`` says on which side of its row it is.
+        """
         shown = [row for row in self.rows if row.kind != "heading"]
         columns: dict[str, Any] = {
             "label": [row.label for row in shown],
@@ -131,6 +145,9 @@ class Statement(Result):
         }
         for column in self.columns:
             columns[column.key] = float_amounts([self.figures.figure(row.key, column.key) for row in shown])
+            if column.kind == "difference":
+                marks = [_IS_FAVOURABLE.get(self.figures.mark(row, column)) for row in shown]
+                columns[f"{column.of} favourable"] = pd.array(marks, dtype=BOOLEAN)
         frame = pd.DataFrame(columns)
         frame.attrs |= {"scale": self.scale, "notes": self.notes}
         return frame
@@ -197,6 +214,8 @@ class Statement(Result):
     def to_csv(self, path: str | Path) -> None:
         """Write a CSV file: label, key, level and kind of each row, and its exact amounts; an unknown one is empty.
 
+        Beside a difference from the budget, ``2027-01 favourable`` is ``favourable``, ``unfavourable`` or empty.
+
         Parameters
         ----------
         path : str or Path
@@ -239,7 +258,8 @@ class Statement(Result):
 
     def explain(self) -> str:
         """Plain text in 80 columns: the statement with its notes; columns that do not fit are in blocks below."""
-        return statement_text(self, TERMINAL_WIDTH)
+        has_letters = any(column.kind == "difference" for column in self.columns)
+        return statement_text(self, TERMINAL_WIDTH, [f"{LEGEND}."] if has_letters else [])
 
     def __str__(self) -> str:
         return self.explain()
@@ -253,6 +273,7 @@ class Statement(Result):
                 "level": row.level,
                 "section": row.section,
                 "amounts": {one.key: self.value(row.key, one.key) for one in self.columns if row.kind != "heading"},
+                **self._marks(row),
             }
             for row in self.rows
         ]
@@ -275,6 +296,12 @@ class Statement(Result):
             "rows": rows,
             "notes": self.notes,
         }
+
+    def _marks(self, row: Row) -> dict[str, dict[str, bool | None]]:
+        """Whether each difference from the budget is favourable, by the key of its column; nothing without any."""
+        differences = [one for one in self.columns if one.kind == "difference" and row.kind != "heading"]
+        marks = {one.key: _IS_FAVOURABLE.get(self.figures.mark(row, one)) for one in differences}
+        return {"favourable": marks} if marks else {}
 
     def _repr_html_(self) -> str:
         title = ", ".join(filter(None, [self.company, self.title]))

@@ -8,16 +8,17 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_HALF_EVEN, Decimal, Inexact, Rounded, localcontext
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.money import EXACT, rounded_quotient, to_minor_units
-from accounting_analytics.core.periods import day_label
+from accounting_analytics.core.periods import day_label, month_label
 from accounting_analytics.reports.books.payees import entry_ids
-from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure
+from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, figure_of_terms
 from accounting_analytics.reports.figures.selections import Selection, units_of
+from accounting_analytics.reports.statements.columns import BUDGET, whole_months
 from accounting_analytics.reports.statements.tagged_lines import TaggedLines
 
 if TYPE_CHECKING:
@@ -29,11 +30,16 @@ if TYPE_CHECKING:
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.figures.selections import Span
+    from accounting_analytics.reports.statements.budget import Budget, BudgetLine
     from accounting_analytics.reports.statements.columns import Columns, StatementColumn
     from accounting_analytics.reports.statements.rows import Layout, Measure, Row
     from accounting_analytics.reports.statements.sums import Source, SpanRules
 
 _PERCENT_DIGITS = Decimal("0.1")
+_DIFFERENCES = ("difference", "difference_pct")
+_CHANGES = ("change", "change_pct", *_DIFFERENCES)
+Mark = Literal["favourable", "unfavourable", ""]
+SignedFigures = list[tuple[str, Figure]]
 TRANSFERS = "transfers"
 """Section of transfers between own accounts, which are neither in nor out."""
 
@@ -60,6 +66,8 @@ class StatementFigures:
         Supplied starting balances in units.
     amounts_in : {"k", "M"} or None
         The unit that amounts are shown in.
+    budget : Budget or None
+        What the budget states.
     """
 
     columns: Columns
@@ -71,6 +79,7 @@ class StatementFigures:
     ledgers: LedgerNames
     starting: Mapping[str, int] | None
     amounts_in: AmountsIn | None = None
+    budget: Budget | None = None
     _made: dict[tuple[str, str], Figure] = field(default_factory=dict)
     _spans: dict[tuple[Measure, str], list[tuple[int, Span]]] = field(default_factory=dict)
     _sides: dict[str, dict[int, pd.DataFrame]] = field(default_factory=dict)
@@ -91,6 +100,13 @@ class StatementFigures:
         units = self.figure(row.key, column.key).units
         return units if isinstance(units, int) else 0
 
+    def mark(self, row: Row, column: StatementColumn) -> Mark:
+        """Whether a change, or a difference from the budget, is favourable on the side of its row."""
+        units = self.figure(row.key, column.key).units if column.kind in _CHANGES else None
+        if not units or not row.favourable or self.rules.of_balances:
+            return ""
+        return "favourable" if (units > 0) == (row.favourable > 0) else "unfavourable"
+
     def is_own(self, row: Row) -> bool:
         """Whether a row is the own amount of one ledger."""
         return row.kind == "own" or (row.kind == "ledger" and f"{OWN}{row.key}" not in self.layout.by_key)
@@ -109,6 +125,8 @@ class StatementFigures:
 
     def selections(self, row: Row, column: StatementColumn) -> list[Selection]:
         """Lines that a figure sums, where it is not made of others."""
+        if row.key == self.layout.outside:
+            return self._outside_budget(row, column)
         spans = self.spans(row.measure, column)
         if not column.side:
             return [Selection(row.factor * factor, span, row.ledger_ids) for factor, span in spans]
@@ -161,7 +179,7 @@ class StatementFigures:
         make = partial(
             Figure,
             f"{row.key}{KEY_SEPARATOR}{column.key}",
-            f"{row.label}, {column.label}",
+            f"{row.label}, {self._heading(column)}",
             terms=of,
             signs=signs,
             scale=self.source.scale,
@@ -176,10 +194,11 @@ class StatementFigures:
         if row.kind == "percent":
             part, whole = (int(one.units or 0) for one in of)
             return _share(partial(make, signs=("+", "/")), part, whole, self.layout.by_key[row.terms[1][1]].label)
-        if column.terms:
+        if column.is_percent or column.kind == "average":
             return self._quotient(make, column, of)
         if terms:
-            return self._total(make, column, terms)
+            made_of = "stated" if column.kind == BUDGET and not row.terms else "calculated"
+            return self._total(make, column, terms, made_of)
         return self._sum(make, row, column)
 
     def _quotient(self, make: Callable[..., Figure], column: StatementColumn, terms: Sequence[Figure]) -> Figure:
@@ -192,26 +211,32 @@ class StatementFigures:
         this, base = values
         if column.kind == "share":
             return _share(make, this, base, self.layout.by_key[self.layout.share_of].label)
+        if column.kind == "difference_pct":
+            return _share(make, this, base, terms[1].label)
         percent = _percent(this - base, abs(base)) if base else None
         made_of = "the change in percent of the earlier amount without its sign"
         made_of = made_of if base else "it is not known: the earlier amount is zero"
         return make(percent, made_of, kind="change_pct")
 
     def _total(
-        self, make: Callable[..., Figure], column: StatementColumn, terms: Sequence[tuple[str, Figure]]
+        self,
+        make: Callable[..., Figure],
+        column: StatementColumn,
+        terms: Sequence[tuple[str, Figure]],
+        made_of: str = "calculated",
     ) -> Figure:
         """Sum of figures that are known; it has their lines, where each of them has its own."""
         factors = [-1 if sign == "-" else 1 for sign, _ in terms]
         of = [one for _, one in terms]
         units = sum(factor * int(one.units or 0) for factor, one in zip(factors, of, strict=True))
-        names = (f"{sign} {one.label.removesuffix(f', {column.label}')}" for sign, one in terms)
+        names = (f"{sign} {one.label.removesuffix(f', {self._heading(column)}')}" for sign, one in terms)
         selections = [
             part._replace(factor=factor * part.factor)
             for factor, one in zip(factors, of, strict=True)
             for part in one.selections
         ]
         load = partial(self.source.entries, selections, units) if all(one.is_additive for one in of) else None
-        made_of = f"calculated: {' '.join(names).removeprefix('+ ')}"
+        made_of = f"{made_of}: {' '.join(names).removeprefix('+ ')}"
         return make(units, made_of, selections=selections if load else (), _load_entries=load)
 
     def _sum(self, make: Callable[..., Figure], row: Row, column: StatementColumn) -> Figure:
@@ -240,18 +265,96 @@ class StatementFigures:
         made_of = "the supplied starting balance and the movement since"
         return make(starting + moved, made_of, terms=terms, signs=("+", "+"), selections=selections)
 
-    def _terms(self, row: Row, column: StatementColumn) -> list[tuple[str, Figure]]:
+    def _terms(self, row: Row, column: StatementColumn) -> SignedFigures:
         """Figures that a figure is made of, with their signs; none of a sum of lines."""
+        if column.kind == BUDGET:
+            return self._budget_terms(row, column)
         others = [self.figure(row.key, key) for key in column.terms]
         if column.kind == "share":
             return [("+", others[0]), ("/", self.figure(self.layout.share_of, column.terms[0]))]
+        if column.kind == "difference_pct":
+            return [("+", others[0]), ("/", _without_sign(others[1]))]
         if column.terms:
-            signs = "+-" if column.kind == "change_pct" else "+" * len(others)
+            signs = "+-" if column.kind in {"change_pct", "difference"} else "+" * len(others)
             return list(zip(signs, others, strict=True))
         if row.key == self.layout.inflows:
             own = [one for one in self.layout.by_key.values() if one.measure == "flow" and self.is_own(one)]
             return [("+", self.figure(one.key, column.key)) for one in own if self.units(one, column) > 0]
         return [("-" if factor < 0 else "+", self.figure(key, column.key)) for factor, key in row.terms]
+
+    def _budget_terms(self, row: Row, column: StatementColumn) -> SignedFigures:
+        """Figures that a budget is made of: those of the rows that it totals, of the rows below, and stated amounts."""
+        if row.measure not in {"movement", "flow"} or row.key == self.layout.outside:
+            return []
+        if row.terms:
+            others = [("-" if factor < 0 else "+", self.figure(key, column.key)) for factor, key in row.terms]
+            known = [(sign, one) for sign, one in others if one.kind != "none"]
+            return known if row.kind != "percent" or self._has_margin(row, column) else []
+        found: SignedFigures = []
+        below: set[BudgetLine] = set()
+        for key in row.children:
+            child, lines = self.figure(key, column.key), self._budget_lines(self.layout.by_key[key], column)
+            if child.kind != "none" and lines:
+                found.append(("+", child))
+                below.update(lines)
+        direct = [line for line in self._budget_lines(row, column) if line not in below]
+        return [*found, *(("+", self._stated(row, line)) for line in direct)]
+
+    def _budget_lines(self, row: Row, column: StatementColumn) -> list[BudgetLine]:
+        """Amounts that the budget states for a row; of a month that it has none of, there are none in the column.
+
+        What is stated for a parent is of its total, not of its own amount.
+        """
+        months = column.months
+        is_part = row.kind == "own" and self._is_parent(row.ledger_ids[0])
+        if self.budget is None or is_part or not self.budget.covers(months):
+            return []
+        return self.budget.of(row.ledger_ids, months)
+
+    def _has_margin(self, row: Row, column: StatementColumn) -> bool:
+        """Whether each section with amounts that a margin is made of has a budget: without, it would be too high."""
+        if row.terms:
+            return all(self._has_margin(self.layout.by_key[key], column) for _, key in row.terms)
+        is_whole = row.key == self.layout.share_of
+        return bool(self._budget_lines(row, column)) or not (is_whole or row in self.layout.shown)
+
+    def _is_parent(self, ledger_id: str) -> bool:
+        """Whether the total of a ledger is known and has other ledgers."""
+        row = self.layout.by_key.get(ledger_id)
+        return row is not None and row.is_known and len(row.ledger_ids) > 1
+
+    def _stated(self, row: Row, line: BudgetLine) -> Figure:
+        """Figure of an amount that the budget states, positive on the side of its row."""
+        where = f"{self.budget.source if self.budget else BUDGET}, row {line.row}"
+        key = f"{BUDGET} row {line.row}{KEY_SEPARATOR}{line.month:%Y-%m}"
+        label = f"{self.ledgers.name(line.ledger_id)}, {month_label(line.month)} ({where})"
+        return Figure(key, label, row.factor * line.units, f"stated in {where}", scale=self.source.scale)
+
+    def _outside_budget(self, row: Row, column: StatementColumn) -> list[Selection]:
+        """Lines of the months of a column in ledgers without a budget of the month."""
+        selections = []
+        for month in (month for _, period in column.periods for month in whole_months(period)):
+            budgeted = {
+                below
+                for one in (self.budget.ledgers_of({month.start_date}) if self.budget else ())
+                for below in self.layout.by_key[one].ledger_ids
+            }
+            span = self.rules.span(row.measure, month)
+            if span not in self.unknown:
+                others = tuple(one for one in row.ledger_ids if one not in budgeted)
+                selections.append(Selection(row.factor, span, others))
+        return selections
+
+    def has_budget(self, column: StatementColumn) -> bool:
+        """Whether a budget stands beside a column, and has an amount in each of its months."""
+        is_beside = f"{column.key} {BUDGET}" in self.columns.by_key
+        return self.budget is not None and is_beside and self.budget.covers(column.months)
+
+    def _heading(self, column: StatementColumn) -> str:
+        """Heading of a column, with that of the column that its budget stands beside."""
+        if column.kind not in {BUDGET, *_DIFFERENCES} or column.of is None:
+            return column.label
+        return f"{self.columns.by_key[column.of].label} {column.label.lower()}"
 
     def _starting_units(self, row: Row, column: StatementColumn) -> int | None:
         """Supplied starting balances in a sum; None in one that has none, such as a change, where they cancel."""
@@ -265,6 +368,8 @@ class StatementFigures:
         """Why there is no amount: balances beside flows have no average, no share, and no total over gaps."""
         if row.kind == "percent" and (column.terms or column.kind == "change"):
             return "percentages are compared side by side"
+        if column.kind in {BUDGET, *_DIFFERENCES} or row.key == self.layout.outside:
+            return self._why_no_budget(row, column)
         if row.key == self.layout.inflows and column.kind in {"change", "total"}:
             return f"total inflows are those of one period, so they have no {column.kind}"
         if self.rules.of_balances or row.measure not in {"opening", "balance"}:
@@ -275,6 +380,15 @@ class StatementFigures:
         gaps = [one for one, following in pairwise(periods) if following[0] - one[1] != dt.timedelta(days=1)]
         return "the columns do not follow each other" if column.kind == "total" and gaps else ""
 
+    def _why_no_budget(self, row: Row, column: StatementColumn) -> str:
+        """Why there is no budget of a row, or nothing that is outside of it."""
+        if column.kind == BUDGET:
+            return "" if self._budget_terms(row, column) else "the budget has no amount for it in these months"
+        if column.kind in _DIFFERENCES:
+            is_none = self.figure(row.key, f"{column.of} {BUDGET}").kind == "none"
+            return "there is no budget to compare it with" if is_none else ""
+        return "" if self.has_budget(column) else "it is of columns that have a budget in each month"
+
     def _why_unknown(self, row: Row, column: StatementColumn) -> str:
         """Why a figure is not known, but for its terms; empty where it is."""
         if not row.is_known:
@@ -283,7 +397,7 @@ class StatementFigures:
             return "no column is a whole period"
         if row.kind == "percent" or column.kind == "share":
             return self._why_no_share(column)
-        if column.terms or row.terms or row.key == self.layout.inflows:
+        if column.kind == BUDGET or column.terms or row.terms or row.key == self.layout.inflows:
             return ""
         if self.starting is not None and row.measure in {"earlier_years", "this_year"} and self._is_within_year(column):
             return "the supplied balances do not say which earnings are of this fiscal year"
@@ -331,6 +445,13 @@ def _periods(measure: Measure, column: StatementColumn) -> Sequence[tuple[int, P
     if column.kind == "total" and measure == "balance":
         return [max(column.periods, key=lambda one: one[1].end_date)]
     return column.periods
+
+
+def _without_sign(figure: Figure) -> Figure:
+    """Figure of the size of a negative amount; another is as it is."""
+    if not isinstance(figure.units, int) or figure.units >= 0:
+        return figure
+    return figure_of_terms(f"{figure.key} size", f"{figure.label} without its sign", [("-", figure)])
 
 
 def _share(make: Callable[..., Figure], part: int, whole: int, name: str) -> Figure:

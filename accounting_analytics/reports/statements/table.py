@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statements.rows import Row
     from accounting_analytics.reports.statements.statement_figures import StatementFigures
 
-_CHANGES = ("change", "change_pct")
-
 
 def figure_table(
     figures: StatementFigures, title: str, subtitle: str, notes: Sequence[str], *, with_entries: bool = True
@@ -49,11 +47,8 @@ def figure_table(
 
 
 def _cell(figures: StatementFigures, row: Row, column: StatementColumn) -> FigureCell:
-    figure, mark = figures.figure(row.key, column.key), ""
-    if column.kind in _CHANGES and row.favourable and not figures.rules.of_balances:
-        is_more = (figure.units or 0) > 0
-        mark = "favourable" if is_more == (row.favourable > 0) else "unfavourable"
-    return cell_of(figure, mark, has_lines=figures.has_lines(figure))
+    figure = figures.figure(row.key, column.key)
+    return cell_of(figure, figures.mark(row, column), has_lines=figures.has_lines(figure))
 
 
 def _entries(figures: StatementFigures) -> EntriesData:

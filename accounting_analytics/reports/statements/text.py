@@ -50,12 +50,15 @@ class ShownStatement(Protocol):
         """Text of a figure."""
 
 
-def statement_text(statement: ShownStatement, width: int) -> str:
-    """Text of a statement in lines of at most `width` columns, unless a figure needs more; no figure is cut."""
+def statement_text(statement: ShownStatement, width: int, remarks: Sequence[str] = ()) -> str:
+    """Text of a statement in lines of at most `width` columns, unless a figure needs more; no figure is cut.
+
+    `remarks` are further notes of the text.
+    """
     head = [statement.company or "", statement.title, statement.subtitle()]
     lines = [line for text in head if text for line in wrap_words(printable(text), width)]
     lines.extend(figure_lines(statement.rows, [_column(statement, one) for one in statement.columns], width))
-    notes = [*statement.notes, *unit_notes(statement.amounts_in)]
+    notes = [*statement.notes, *unit_notes(statement.amounts_in), *remarks]
     if notes:
         lines.append("")
     for note in notes:

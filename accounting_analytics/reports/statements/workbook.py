@@ -59,7 +59,8 @@ def statement_sheets(
     leaves = [
         figures.figure(row.key, column.key)
         for row in figures.layout.shown
-        if row.kind != "heading" and not row.children and not row.terms and row.key not in CASH_PARTS
+        if row.kind != "heading" and not row.children and not row.terms
+        if row.key not in {*CASH_PARTS, figures.layout.outside}
         for column in figures.columns.shown
         if len(column.periods) == 1 and len(column.tags) < 2  # noqa: PLR2004 (a total of tags has the lines of others)
     ]
@@ -111,6 +112,10 @@ class _Sums:
         row, column = self._figures.layout.by_key[row_key], self._figures.columns.by_key[column_key]
         if column.is_percent or column.kind == "average":
             return
+        if column.kind == "difference":
+            actual, budget = (f"{row.key}{KEY_SEPARATOR}{key}" for key in column.terms)
+            yield [(1, actual), (-1, budget)]
+            return
         terms = row.terms or [(1, key) for key in row.children]
         down = [(factor, f"{key}{KEY_SEPARATOR}{column.key}") for factor, key in terms]
         across = self._across(row, column)
@@ -140,10 +145,23 @@ def write_csv(figures: StatementFigures, path: Path) -> None:
     """Write the rows as CSV: amounts with all digits, percentages in percent, nothing where an amount is not known."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(["label", "key", "level", "kind", *(column.key for column in figures.columns.shown)])
+    heads = [head for column in figures.columns.shown for head in _csv_heads(column)]
+    writer.writerow(["label", "key", "level", "kind", *heads])
     for row in figures.layout.shown:
-        keys = [] if row.kind == "heading" else [(row.key, column.key) for column in figures.columns.shown]
-        values = [figures.figure(*key).exact() for key in keys] or [None] * len(figures.columns.shown)
-        amounts = ["" if value is None else f"{value:f}" for value in values]
-        writer.writerow([guard(row.label), guard(row.key), row.level, row.kind, *amounts])
+        cells = [text for column in figures.columns.shown for text in _csv_cells(figures, row, column)]
+        writer.writerow([guard(row.label), guard(row.key), row.level, row.kind, *cells])
     write_file(path, f"{BYTE_ORDER_MARK}{text.getvalue()}".encode())
+
+
+def _csv_heads(column: StatementColumn) -> list[str]:
+    """Heads of a column; a difference from the budget has one more, that says whether it is favourable."""
+    return [column.key, *([f"{column.of} favourable"] if column.kind == "difference" else [])]
+
+
+def _csv_cells(figures: StatementFigures, row: Row, column: StatementColumn) -> list[str]:
+    """Exact amount of a row under each head of a column; nothing for a heading, and where it is not known."""
+    if row.kind == "heading":
+        return [""] * len(_csv_heads(column))
+    value = figures.figure(row.key, column.key).exact()
+    text = "" if value is None else f"{value:f}"
+    return [text, *([figures.mark(row, column)] if column.kind == "difference" else [])]
