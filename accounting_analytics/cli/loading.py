@@ -14,6 +14,7 @@ from accounting_analytics.core.errors import (
     IncompleteLoadError,
     InputError,
     PeriodError,
+    with_context,
 )
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import Period, choose_zone, parse_date
@@ -187,6 +188,20 @@ def read_opening(text: str | None) -> object:
             "unique name or path) and balance (debits positive)"
         ) from None
     return balances
+
+
+def require_budget(path: Path | None, *, is_compared: bool = False) -> None:
+    """Refuse a file that is no budget, before anything is loaded, after which its ledgers are looked up."""
+    from accounting_analytics.reports.statements.budget import read_rows
+
+    if path is None:
+        if is_compared:
+            raise InputError("--compare budget needs --budget FILE; nothing was loaded")
+        return
+    try:
+        read_rows(path)[0].refuse()
+    except InputError as error:
+        raise with_context(error, "nothing was loaded") from None
 
 
 def load_ledgers(client: aa.LedgerClient | aa.LocalBooks, days: Period, parents: Path | None = None) -> pd.DataFrame:

@@ -72,6 +72,14 @@ AgedLedgers = Annotated[
         "repeatable. By default the ledgers of these types of account, which imported journals do not have.",
     ),
 ]
+BudgetFile = Annotated[
+    Path | None,
+    Parameter(
+        metavar="FILE",
+        help="Budget to compare with: .csv or .xlsx (ledger, month as 2027-01, amount); amounts are positive on the "
+        "normal side of the ledger, and what has none has no budget.",
+    ),
+]
 BooksFolder = Annotated[Path, Parameter(name="--books", help="Folder of the local books.")]
 RefusedBooks = Annotated[Path | None, Parameter(name="--books", show=False)]
 

@@ -22,6 +22,7 @@ from accounting_analytics.cli.loading import (
     load_report,
     presentation_of,
     refuse_books,
+    require_budget,
     require_complete,
     require_entries,
     require_scale,
@@ -32,6 +33,7 @@ from accounting_analytics.cli.options import (
     READ,
     AgedLedgers,
     BooksOrService,
+    BudgetFile,
     Json,
     Load,
     Parents,
@@ -163,6 +165,7 @@ def statements(
     compare: tuple[str, ...] = (),
     depth: PositiveInt | None = None,
     amounts_in: Literal["k", "M"] | None = None,
+    budget: BudgetFile = None,
     aged_ledgers: AgedLedgers = (),
     output: Path | None = None,
     load: Load = Load(),
@@ -186,7 +189,7 @@ def statements(
         Id of the group whose tags are columns, where there are several.
     compare
         Column to add: prior, prior-year, change, change-pct or share beside each, total or average after all;
-        repeatable.
+        repeatable. A --budget is compared by itself.
     depth
         Levels of ledgers to show; all by default.
     amounts_in
@@ -201,6 +204,7 @@ def statements(
         "--compare": compare and (is_list or statement == "trial-balance"),
         "--depth": depth is not None and (is_list or statement == "trial-balance"),
         "--amounts-in": amounts_in is not None and is_list,
+        "--budget": budget is not None and statement not in {"cash-flow", "income"},
         "--output": output is not None and is_list,
         "--tag and no --columns tag": by_tags and statement not in {"cash-flow", "income"},
         "--aged-ledger": aged_ledgers and statement != "ageing",
@@ -209,6 +213,7 @@ def statements(
         raise InputError(f"statements {statement} has no {option}: leave it out; nothing was loaded")
     if output is not None:
         _require_writable(output)
+    require_budget(budget, is_compared="budget" in compare)
     if is_list:
         _print_list(statement, aged_ledgers, days=days, load=load, source=source)
         return
@@ -220,6 +225,8 @@ def statements(
         options |= {"compare": compared, "depth": depth}
     if by_tags:
         options |= {"tag_ids": tags, "tag_group": tag_group}
+    if budget is not None:
+        options["budget"] = budget
     makers: dict[str, Callable[..., aa.Statement]] = {
         "cash-flow": aa.cash_flow_statement,
         "income": aa.income_statement,

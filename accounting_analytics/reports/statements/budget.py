@@ -121,7 +121,7 @@ def read_budget(given: BudgetLike, chart: Chart, scale: int, allowed: Collection
     """
     if isinstance(given, str | Path):
         path = to_path(given, "budget")
-        problems, rows = _rows_of_file(path)
+        problems, rows = read_rows(path)
         source = path.name
     else:
         require_type(given, pd.DataFrame, "budget", _EXPECTED)
@@ -136,8 +136,8 @@ def read_budget(given: BudgetLike, chart: Chart, scale: int, allowed: Collection
     return Budget(source, tuple(sorted(found, key=lambda line: (line.month, line.row))))
 
 
-def _rows_of_file(path: Path) -> tuple[SheetProblems, list[_StatedRow]]:
-    """Read the rows of a file that have an amount."""
+def read_rows(path: Path) -> tuple[SheetProblems, list[_StatedRow]]:
+    """Read the rows of a file that have an amount, and what is wrong with others."""
     try:
         table = read_table(path, _OF_FILE, what="a budget")
     except InputError as error:

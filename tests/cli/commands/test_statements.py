@@ -63,6 +63,30 @@ def test_statements_by_tags(run_demo):
     assert "statements balance-sheet has no --tag" in refused.stderr
 
 
+def test_a_budget_is_compared(run_demo, demo_company, books, tmp_path):
+    """The JSON, text and file have the columns of the function; a file that is no budget is refused before a load."""
+    rows = ["ledger,month,amount", "Rent,2025-05,7000", "Cafe Sales,2025-05,50000.5", "People,2025-05,"]
+    (tmp_path / "budget.csv").write_text("\n".join(rows))
+    options = ("statements", "income", *MAY, "--budget", "budget.csv")
+    shown = run_demo(*options, "--json").content
+    ledgers, lines = books
+    of_books = aa.Books(lines, ledgers, "2025-05", time_zone=demo_company.time_zone, opening="2025-01-01")
+    expected = aa.income_statement(of_books, budget=tmp_path / "budget.csv")
+    assert amounts(shown) == amounts(json.loads(expected.to_json()))
+    assert [column["key"] for column in shown["columns"]][1:] == [
+        f"2025-05 {name}" for name in ("budget", "difference", "difference_pct")
+    ]
+    text = run_demo(*options, "--compare", "budget", "--output", "income.csv").stdout
+    assert re.search(r"^ +Rent +7,600.00 +7,000.00 +U 600.00 +8.6% *$", text, re.MULTILINE)
+    assert "Booked outside of the budget" in (tmp_path / "income.csv").read_text(encoding="utf-8-sig")
+    refused = run_demo("statements", "balance-sheet", *MAY, "--budget", "budget.csv", code=2)
+    assert "statements balance-sheet has no --budget: leave it out; nothing was loaded" in refused.stderr
+    assert "--compare budget needs --budget" in run_demo(*options[:4], "--compare", "budget", code=2).stderr
+    (tmp_path / "budget.csv").write_text("ledger,month\nRent,2025-05\n")
+    refused = run_demo(*options, code=2)
+    assert re.search(r"budget: .*the first row lacks amount; .*; nothing was loaded", refused.stderr)
+
+
 def test_the_text_of_a_statement(run, demo_company):
     """Heading, columns and rows are on stdout; company, currency and fiscal year are configured."""
     settings = {"COMPANY": "Café 東京", "CURRENCY": "JPY", "FISCAL_YEAR_START_MONTH": "4"}
