@@ -40,6 +40,7 @@ from .reports.figures.cash_flow_report import CashFlowReport
 from .reports.figures.figure import Figure
 from .reports.payees.ageing import Ageing, ageing
 from .reports.payees.bridge import Bridge, bridge
+from .reports.payees.budget_draft import draft_budget
 from .reports.payees.outlook import Outlook, outlook
 from .reports.payees.recurring import RecurringPayments, recurring_payments
 from .reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement, trial_balance
@@ -84,6 +85,7 @@ __all__ = [
     "demo",
     "discover_ledgers",
     "doctor",
+    "draft_budget",
     "errors",
     "export",
     "group_queue",

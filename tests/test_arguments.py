@@ -65,6 +65,7 @@ WRONG_CALLS = [
             aa.uncategorized_queue,
         )
     ),
+    (lambda: aa.draft_budget(LINES, "2027"), f"books is of type DataFrame, {BOOKS_HINT}"),
     (lambda: aa.register(LINES, "Bank"), f"books is of type DataFrame, {BOOKS_HINT}"),
     (lambda: aa.load_books("http://x"), "source is of type str, not LedgerClient; connect() returns one"),
     (

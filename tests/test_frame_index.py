@@ -89,7 +89,10 @@ class Books(SimpleNamespace):
             decisions=decisions(queue),
             ledgers=ledgers,
             lines=lines,
-            half_year=aa.load_line_entries(client, ledgers["id"], "2025-11-15", DAYS[1], expand=EXPAND),
+            year=aa.load_line_entries(client, ledgers["id"], "2025-05-15", DAYS[1], expand=EXPAND),
+            budget=pd.DataFrame(
+                {"ledger": ["Rent", "Wages"], "month": ["2026-05", "2026-05"], "amount": [7000.0, 9.5]}
+            ),
             known=pd.DataFrame({"date": ["2026-06-20", "2026-06-02"], "amount": [-90.0, 7.0], "note": ["oven", "fee"]}),
             report=report,
             recomputed=recompute(lines, ledgers, report),
@@ -235,11 +238,13 @@ CASES = {
         aa.check_completeness(unstated(books, without_first(books.lines), reports=[books.report])),
     ],
     "decide": lambda books, _: aa.decide(books.queue, books.decisions, books.of()),
+    "draft_budget": lambda books, _: aa.draft_budget(aa.Books(books.year, books.ledgers), "2026-06/2027-05"),
     "export": lambda books, folder: exported(books, folder, aa.export),
     "group_queue": lambda books, _: aa.group_queue(books.queue),
-    "income_statement": lambda books, _: with_entries(
-        aa.income_statement(books.of(), compare=["prior", "change", "share", "total"]), "Rent"
-    ),
+    "income_statement": lambda books, _: [
+        *with_entries(aa.income_statement(books.of(), compare=["prior", "change", "share", "total"]), "Rent"),
+        aa.income_statement(books.of(), "2026-05", budget=books.budget),
+    ],
     "load_books": lambda books, _: [
         (loaded := aa.load_books(books.client, DAYS, since=DAYS[0], chart=books.ledgers, reports=())).ledgers,
         loaded.lines,
@@ -269,7 +274,7 @@ CASES = {
         compare_reports(books.report, without_rows(books.recomputed), books.lines, books.ledgers),
     ],
     "outlook": lambda books, _: [
-        (result := aa.outlook(aa.Books(books.half_year, books.ledgers), known=books.known)).frame,
+        (result := aa.outlook(aa.Books(books.year, books.ledgers), known=books.known)).frame,
         result.payments,
         result["recurring_payments", 1].terms[0].entries,
     ],

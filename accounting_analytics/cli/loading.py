@@ -191,7 +191,7 @@ def read_opening(text: str | None) -> object:
 
 
 def require_budget(path: Path | None, *, is_compared: bool = False) -> None:
-    """Refuse a file that is no budget, before anything is loaded, after which its ledgers are looked up."""
+    """Refuse a file that is not a budget, before anything is loaded, after which its ledgers are looked up."""
     from accounting_analytics.reports.statements.budget import read_rows
 
     if path is None:

@@ -77,7 +77,7 @@ BudgetFile = Annotated[
     Parameter(
         metavar="FILE",
         help="Budget to compare with: .csv or .xlsx (ledger, month as 2027-01, amount); amounts are positive on the "
-        "normal side of the ledger, and what has none has no budget.",
+        "normal side of the ledger, and what has none has no budget. `draft-budget` writes one.",
     ),
 ]
 BooksFolder = Annotated[Path, Parameter(name="--books", help="Folder of the local books.")]

@@ -446,6 +446,41 @@ def outlook(
 
 
 @command(READ)
+def draft_budget(
+    months: str,
+    /,
+    *,
+    output: Path,
+    days: ZonedDays = ZonedDays(),
+    load: Load = Load(),
+    source: BooksOrService = BooksOrService(),
+) -> None:
+    """Write a draft of a budget, to edit.
+
+    It has the last twelve months by ledger and month, until --end-date, which ends a month, with what recurs at its
+    latest amount and without what has stopped. `statements income --budget FILE` and `pack --budget FILE` compare with
+    it. Exit code 3 if lines are missing, or there are too few.
+
+    Parameters
+    ----------
+    months
+        Months of the budget: 2027, 2027-H1, 2027-01/2027-06.
+    output
+        New file to write: .csv or .xlsx.
+    """
+    from accounting_analytics.reports.payees.budget_draft import require_new_file
+
+    require_new_file(output)
+    books, last = _load_until(days, load, source)
+    draft = aa.draft_budget(books, months, as_of=last, path=output)
+    if load.as_json:
+        print_json(draft)
+    print_notes(draft)
+    print_message(f"{count_of(len(draft), 'row')} written to {output}")
+    require_complete(books)
+
+
+@command(READ)
 def reconcile(
     *,
     days: ZonedDays = ZonedDays(),

@@ -62,7 +62,9 @@ def test_every_command_with_dates_has_a_period():
 
 
 SECTIONS = {
-    "Read and check": "demo discover report statements register bridge outlook reconcile doctor sync books",
+    "Read and check": (
+        "demo discover report statements register bridge outlook draft-budget reconcile doctor sync books"
+    ),
     "Recategorize": "queue check-coding rules propose plan preview apply undo verify categorize",
     "Export and schedule": "export verify-export pack verify-pack run notebooks config",
     "Embedded service": "serve import service",

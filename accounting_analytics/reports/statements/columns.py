@@ -197,10 +197,10 @@ def whole_months(period: Period) -> list[Period]:
     months = period.months()
     for month in months:
         first = month.start_date.replace(day=1)
-        if month.start_date != first or month.end_date != _month_end(first):
+        if month.start_date != first or month.end_date != month_end(first):
             raise PeriodError(
                 f"compare: {days_label(month)} is a part of a month, whose budget may be that of {month_label(first)} "
-                f"or {month.days} of its {_month_end(first).day} days; choose whole months, such as {month.month}"
+                f"or {month.days} of its {month_end(first).day} days; choose whole months, such as {month.month}"
             )
     return months
 
@@ -252,8 +252,8 @@ def _earlier(day: dt.date, months: int) -> dt.date:
     month = shift_months(day.replace(day=1), -months)
     if month is None:
         raise PeriodError(f"there is no day {count_of(months, 'month')} before {day}: the calendar starts in year 1")
-    last = _month_end(month)
-    return last if day == _month_end(day) else month.replace(day=min(day.day, last.day))
+    last = month_end(month)
+    return last if day == month_end(day) else month.replace(day=min(day.day, last.day))
 
 
 def _months_of(period: Period, unit: object) -> int:
@@ -273,7 +273,7 @@ def _is_whole(column: StatementColumn, unit: object) -> bool:
     ((_, period),) = column.periods
     first, last = period.start_date, period.end_date
     months = (last.year - first.year) * _YEAR + last.month - first.month + 1
-    return first.day == 1 and last == _month_end(last) and months == UNITS[unit or "month"]
+    return first.day == 1 and last == month_end(last) and months == UNITS[unit or "month"]
 
 
 def _refuse_overlaps(periods: Sequence[Period]) -> None:
@@ -283,5 +283,6 @@ def _refuse_overlaps(periods: Sequence[Period]) -> None:
             raise InputError(f"compare: periods that overlap have no total: {one} and {following}")
 
 
-def _month_end(day: dt.date) -> dt.date:
+def month_end(day: dt.date) -> dt.date:
+    """Last day of the month of a day."""
     return day.replace(day=calendar.monthrange(day.year, day.month)[1])

@@ -87,6 +87,22 @@ def test_a_budget_is_compared(run_demo, demo_company, books, tmp_path):
     assert re.search(r"budget: .*the first row lacks amount; .*; nothing was loaded", refused.stderr)
 
 
+def test_a_draft_of_a_budget_is_a_file_to_edit(run_demo, tmp_path):
+    """It is compared as it was written; a file that exists is refused before a load, and so is a part of a month."""
+    options = ("draft-budget", "2026-01/2026-06", "--output", "draft.csv")
+    finished = run_demo(*options, "--end-date", "2025-12-31")
+    assert re.search(r"Of Jan 2025 to Dec 2025, with \d+ counterparties at their latest amount", finished.stderr)
+    assert "draft.csv" in finished.stderr
+    compared = ("statements", "income", "--period", "2026-02", "--budget", "draft.csv", "--json")
+    rows = {row["key"]: row["amounts"] for row in run_demo(*compared).content["rows"] if row["kind"] != "heading"}
+    assert rows["led_rent"]["2026-02 budget"] == "7600.00"
+    refused = run_demo(*options, code=2)
+    assert "draft.csv exists, and may have been edited: name another file; nothing was written" in refused.stderr
+    options = (*options[:3], "other.csv")
+    assert "is a part of a month" in run_demo(*options, "--end-date", "2025-12-30", code=2).stderr
+    assert not (tmp_path / "other.csv").exists()
+
+
 def test_the_text_of_a_statement(run, demo_company):
     """Heading, columns and rows are on stdout; company, currency and fiscal year are configured."""
     settings = {"COMPANY": "Café 東京", "CURRENCY": "JPY", "FISCAL_YEAR_START_MONTH": "4"}

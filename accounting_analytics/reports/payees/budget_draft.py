@@ -1,0 +1,237 @@
+"""A draft of a budget: what was booked in the same months of the last year, with what recurs at its latest amount."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+
+from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
+from accounting_analytics.core.fiscal_years import shift_months
+from accounting_analytics.core.messages import count_of, join_ids
+from accounting_analytics.core.money import format_amount, from_minor_units, to_float, to_minor_units
+from accounting_analytics.core.periods import Period, day_label, days_label, local_date, zone
+from accounting_analytics.core.sheets import write_table
+from accounting_analytics.reports.books.value import to_books
+from accounting_analytics.reports.payees.recurring import recurring_payments
+from accounting_analytics.reports.statements.budget import COLUMNS
+from accounting_analytics.reports.statements.columns import month_end, whole_months
+from accounting_analytics.reports.statements.kinds import income_statement
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from accounting_analytics.core.periods import DateLike
+    from accounting_analytics.reports.books.value import Books, PeriodLike
+    from accounting_analytics.reports.payees.recurring import Occurrence, RecurringPayment
+    from accounting_analytics.reports.statements.rows import Row
+
+_YEAR, _DAY = 12, dt.timedelta(days=1)
+_SUFFIXES = (".csv", ".xlsx")
+
+
+def draft_budget(
+    books: Books, period: PeriodLike, *, as_of: DateLike | None = None, path: str | Path | None = None
+) -> pd.DataFrame:
+    """Draft a budget to edit: the last twelve months by ledger and month, with what recurs at its latest amount.
+
+    A month has what was booked in the same month of the last twelve. Payments with a rhythm
+    (:func:`recurring_payments`) whose amount is settled, because the latest is that of one of the two before or all
+    recent ones before it were the same, are on the days on which they are due, at their latest amount; those that have
+    stopped are left out. Receipts are treated alike.
+
+    Parameters
+    ----------
+    books : Books
+        The books of a year or more.
+    period : period-like
+        The months of the budget, such as ``"2027"``.
+    as_of : date-like, optional
+        The last day of the twelve months, which ends a month; by default that of the latest month with lines that was
+        over when they were read.
+    path : path, optional
+        A new file, CSV or Excel by its name, to edit and to pass as ``budget=``.
+
+    Returns
+    -------
+    DataFrame
+        ``ledger`` (path), ``month`` (``2027-01``), ``amount`` (positive on the normal side of the ledger's type; null
+        where nothing was booked, which is no budget, not zero) and ``note`` (what recurs in it); a row for each month
+        of each ledger with an amount.
+
+    Raises
+    ------
+    IncompleteLoadError
+        The books have less than twelve whole months before the period.
+    InputError
+        The file exists, or cannot be written.
+    PeriodError
+        The period, or the twelve months, begin or end within a month.
+
+    Examples
+    --------
+    ::
+
+        aa.draft_budget(books, "2027", path="budget.csv")
+        aa.income_statement(books, "2027-01", budget="budget.csv")
+    """
+    books = to_books(books)
+    books.require_loaded("a draft of a budget")
+    file = None if path is None else require_new_file(to_path(path, "path"))
+    months = [month.start_date for month in whole_months(books.days_of(period))]
+    history = _last_twelve_months(books, months[0], as_of)
+    income = income_statement(books, history)
+    rows = {row.ledger_ids[0]: row for row in income.figures.layout.by_key.values() if _is_of_ledger(row)}
+    payments = recurring_payments(books, as_of=history.end_date).payments
+    settled = [one for one in payments if one.status != "stopped" and _is_settled(one)]
+    stopped = [one for one in payments if one.status == "stopped"]
+    lines = _lines_of_payments(books, rows, [*settled, *stopped])
+    booked = Counter(
+        {
+            (ledger_id, column.months[0].month): income.figures.units(row, column)
+            for ledger_id, row in rows.items()
+            for column in income.columns
+        }
+    )
+    for line in (line for one in [*settled, *stopped] for line in lines.of(one.occurrences, history)):
+        booked[line.ledger_id, line.month] -= line.units
+    due = _due_lines(settled, lines, history.end_date, months)
+    return _frame_of(booked, due, _Shown(books, list(rows), months, _notes(history, settled, stopped)), file)
+
+
+def require_new_file(file: Path) -> Path:
+    """Refuse a file of another format, and one that exists: a person may have edited it."""
+    if file.suffix.lower() not in _SUFFIXES:
+        raise InputError(f"path: {file} must end in {' or '.join(_SUFFIXES)}; nothing was written")
+    if file.exists():
+        raise InputError(f"path: {file} exists, and may have been edited: name another file; nothing was written")
+    return file
+
+
+def _last_twelve_months(books: Books, first: dt.date, as_of: DateLike | None) -> Period:
+    """Twelve whole months before a budget, up to a day, or to the end of the latest month with lines that is over."""
+    last = books.last_day(as_of)
+    if as_of is None:
+        month, read_at = last.replace(day=1), books.extent.read_at
+        end = month_end(month)
+        is_over = read_at is None or local_date(read_at, zone(books.time_zone)) > end
+        last = end if is_over and end <= books.period.end_date else month - _DAY
+    last = min(last, first - _DAY)
+    start = shift_months(last.replace(day=1), 1 - _YEAR)
+    history = Period(start or dt.date.min, last, books.time_zone)
+    whole_months(history)
+    begins = books.opening.first_entry or books.extent.days.start_date
+    if start is None or begins.replace(day=1) > start or books.extent.reasons(history):
+        reasons = "; ".join(books.extent.reasons(history)) or f"the books begin on {day_label(begins)}"
+        raise IncompleteLoadError(f"a draft of a budget takes {days_label(history)}, and {reasons}; load these months")
+    return history
+
+
+def _is_of_ledger(row: Row) -> bool:
+    """Whether a row is the own amount of a ledger of revenues or expenses."""
+    return row.kind == "own" and row.section != "not_categorized"
+
+
+def _is_settled(payment: RecurringPayment) -> bool:
+    """Whether the latest amount is that of one of the two before, or all recent ones before it were the same."""
+    *before, latest = payment.recent_units
+    return latest in before[-2:] or len(set(before)) == 1
+
+
+class _PaymentLine(NamedTuple):
+    """Units of a line of a payment, on the side of its ledger's row, in a month of a year."""
+
+    ledger_id: str
+    month: int
+    units: int
+
+
+class _PaymentLines(NamedTuple):
+    """Lines of revenues and expenses by their journal entry."""
+
+    by_entry: Mapping[str, list[_PaymentLine]]
+
+    def of(self, occurrences: Iterable[Occurrence], days: Period | None = None) -> Iterator[_PaymentLine]:
+        """Yield the lines of payments, or of those within some days."""
+        for one in occurrences:
+            if days is None or days.start_date <= one.date <= days.end_date:
+                for entry in one.entry_ids:
+                    yield from self.by_entry.get(entry, ())
+
+
+def _lines_of_payments(books: Books, rows: Mapping[str, Row], payments: Iterable[RecurringPayment]) -> _PaymentLines:
+    """Read the lines of payments that are of revenues or expenses."""
+    entries = {entry for payment in payments for one in payment.occurrences for entry in one.entry_ids}
+    dated = books.source.dated
+    dated = dated[dated["_entry"].isin(entries) & dated["ledger_id"].isin(list(rows))]
+    found: dict[str, list[_PaymentLine]] = defaultdict(list)
+    columns = (dated["_entry"], dated["ledger_id"], dated["local_date"], dated["signed_amount"])
+    for entry, ledger_id, day, amount in zip(*columns, strict=True):
+        units = rows[ledger_id].factor * to_minor_units(amount, books.scale)
+        found[entry].append(_PaymentLine(ledger_id, day.month, units))
+    return _PaymentLines(found)
+
+
+Due = dict[tuple[str, dt.date], list[tuple[str, int]]]
+"""Counterparty and units of the payments that are due, by ledger and month."""
+
+
+def _due_lines(
+    payments: Iterable[RecurringPayment], lines: _PaymentLines, last: dt.date, months: Sequence[dt.date]
+) -> Due:
+    """Find what is due in some months after a day, at the latest amounts."""
+    until = month_end(months[-1])
+    found: Due = defaultdict(list)
+    for payment in payments:
+        latest = list(lines.of(payment.occurrences[-1:]))
+        for day in payment.due_days(last, until):
+            for line in latest:
+                found[line.ledger_id, day.replace(day=1)].append((payment.counterparty, line.units))
+    return found
+
+
+class _Shown(NamedTuple):
+    """What a draft shows: books, ledgers in their order, months, and remarks."""
+
+    books: Books
+    ledger_ids: Sequence[str]
+    months: Sequence[dt.date]
+    notes: tuple[str, ...]
+
+
+def _frame_of(booked: Counter[tuple[str, int]], due: Due, shown: _Shown, file: Path | None) -> pd.DataFrame:
+    """Make the table of a draft, and write it, if there is a file."""
+    scale, names = shown.books.scale, shown.books.names
+    rows: list[tuple[str, str, int | None, str]] = []
+    for ledger_id in shown.ledger_ids:
+        of_ledger = []
+        for month in shown.months:
+            payments = due.get((ledger_id, month), [])
+            units = booked[ledger_id, month.month] + sum(units for _, units in payments)
+            texts = (f"{who} {format_amount(from_minor_units(units, scale))}" for who, units in payments)
+            of_ledger.append((names.unique_path(ledger_id), f"{month:%Y-%m}", units or None, "; ".join(texts)))
+        rows += of_ledger if any(units for _, _, units, _ in of_ledger) else []
+    frame = pd.DataFrame(rows, columns=[*COLUMNS, "note"])
+    exact = [None if units is None else from_minor_units(units, scale) for _, _, units, _ in rows]
+    if file is not None:
+        table = frame.assign(amount=pd.Series(exact, dtype=object))
+        write_table(table, file, name="budget", ids=("ledger", "month"), editable=("amount",))
+    frame["amount"] = pd.Series([to_float(one, scale) for one in exact], dtype="float64")
+    frame = frame.astype(dict.fromkeys(("ledger", "month", "note"), "str"))
+    frame.attrs |= {"scale": scale, "notes": shown.notes}
+    return frame
+
+
+def _notes(
+    history: Period, settled: Sequence[RecurringPayment], stopped: Sequence[RecurringPayment]
+) -> tuple[str, ...]:
+    """Say what a draft was made of."""
+    names = {one.counterparty for one in settled}
+    remarks = [f"Of {days_label(history)}, with {count_of(len(names), 'counterparty')} at their latest amount."]
+    if stopped:
+        remarks.append(f"Left out, because they have stopped: {join_ids({one.counterparty for one in stopped})}.")
+    return tuple(remarks)
