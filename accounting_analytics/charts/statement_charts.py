@@ -30,14 +30,16 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statements.columns import StatementColumn
 
 _WIDE, _NARROW = 2, 1.25
-_COMPARED = {"prior": "period before", "prior_year": "year before"}
-"""Comparisons that are drawn, dashed beside the line that they are compared with."""
+_COMPARED = {"prior": ("period before", 1), "prior_year": ("year before", 1), "budget": ("budget", 2)}
+"""Comparisons that are drawn beside the line that they are compared with: name, and number of its dashes."""
+_BESIDE_BUDGETS = ("difference", "difference_pct")
 
 
 def trend(income: Statement, cash_flow: Statement | None = None) -> Picture:
     """Lines of operating revenues, net income, and cash at the end of each column, such as the last twelve months.
 
-    Columns of a period or year before are dashed lines; other comparisons are not drawn, and the chart says so.
+    Columns of a period or year before are dashed lines, and those of a budget dotted ones, without a point where the
+    budget has no amounts; other comparisons are not drawn, and the chart says so.
 
     Parameters
     ----------
@@ -71,7 +73,8 @@ def trend(income: Statement, cash_flow: Statement | None = None) -> Picture:
 def margins(income: Statement) -> Picture:
     """Lines of gross margin and net margin, in percent of operating revenues, by column of an income statement.
 
-    Columns of a period or year before are dashed lines; other comparisons are not drawn, and the chart says so.
+    Columns of a period or year before are dashed lines, and those of a budget dotted ones; other comparisons are not
+    drawn, and the chart says so.
 
     Parameters
     ----------
@@ -101,22 +104,23 @@ def _columns_of(statement: Statement, row: str, maker: str) -> list[StatementCol
 
 
 class _Line(NamedTuple):
-    """A line of the chart: its name, its figures, its colour, and whether it is compared with the line before."""
+    """A line of the chart: its name, its figures, its colour, and the number of its dashes, 0 if it is not compared."""
 
     name: str
     figures: Sequence[Figure]
     colour: str
-    is_compared: bool = False
+    number: int = 0
 
 
 def _lines_of(statement: Statement, name: str, row: str, colour: str) -> list[_Line]:
     """Line of a row over the periods of a statement, and one for each comparison that it has with other periods."""
     lines = []
     for kind in ("period", *_COMPARED):
-        figures = [statement.figures.figure(row, one.key) for one in statement.columns if one.kind == kind]
-        if figures:
-            compared = _COMPARED.get(kind, "")
-            lines.append(_Line(", ".join(filter(None, [name, compared])), figures, colour, bool(compared)))
+        columns = [one for one in statement.columns if one.kind == kind and one.of != "total"]
+        figures = [statement.figures.figure(row, one.key) for one in columns]
+        if any(one.kind != "none" for one in figures):
+            compared, number = _COMPARED.get(kind, ("", 0))
+            lines.append(_Line(", ".join(filter(None, [name, compared])), figures, colour, number))
     return lines
 
 
@@ -130,8 +134,8 @@ def _picture(title: str, statement: Statement, lines: Sequence[_Line], unit: str
             amounts=[one.exact() for one in line.figures],
             colour=line.colour,
             is_line=True,
-            number=int(line.is_compared),
-            width=_NARROW if line.is_compared else _WIDE,
+            number=line.number,
+            width=_NARROW if line.number else _WIDE,
             suffix=suffix,
         )
         for line in lines
@@ -139,7 +143,8 @@ def _picture(title: str, statement: Statement, lines: Sequence[_Line], unit: str
     every = [one for line in lines for one in line.figures]
     periods = [period for one in columns for _, period in one.periods]
     first, last = min(one.start_date for one in periods), max(one.end_date for one in periods)
-    others = dict.fromkeys(one.kind for one in statement.columns if one.kind not in {"period", *_COMPARED})
+    drawn = {"period", *_COMPARED, *_BESIDE_BUDGETS}
+    others = dict.fromkeys(one.kind for one in statement.columns if one.kind not in drawn)
     not_drawn = [f"not drawn: {', '.join(one.replace('_', ' ') for one in others)}"] if others else []
     remarks = [*day_remarks(Period(first, last, statement.time_zone)), *not_drawn]
     return Picture.of(

@@ -243,6 +243,24 @@ def test_comparisons_with_other_periods_are_drawn():
     assert (list(revenues.y), list(before.y)) == ([0, 400], [200, 0])
 
 
+def test_a_budget_is_a_dotted_line():
+    """Its points are the figures of the statement; a month without a budget has none, and neither has a total."""
+    rows = [("Sales", "2025-01", 300), ("Rent", "2025-01", 90), ("Sales", "2025-03", 350), ("Rent", "2025-03", 80)]
+    budget = pd.DataFrame(rows, columns=["ledger", "month", "amount"])
+    books = aa.Books(LINES, LEDGERS, time_zone="UTC")
+    statement = aa.income_statement(books, DAYS, compare="total", budget=budget)
+    trend, margins = charts.trend(statement), charts.margins(statement)
+    assert [one.name for one in trend.data] == [
+        "Operating revenues", "Operating revenues, budget", "Net income", "Net income, budget",
+    ]  # fmt: skip
+    assert [one.line.dash for one in trend.data] == ["solid", "dot"] * 2
+    assert [list(one.y) for one in trend.data[1::2]] == [[300, None, 350], [210, None, 270]]
+    assert trend.mark("net_income|2025-01 budget").amount == statement["net_income", "2025-01 budget"].amount == 210
+    assert "not drawn: total" in trend.layout.title.subtitle.text
+    assert margins.data[3].name == "Net margin, budget"
+    assert list(margins.data[3].y) == [70, None, 77.1]
+
+
 def test_margins_are_in_percent_of_the_revenues():
     """A month without revenues, or with negative ones, has no margin; statements say there that it is not known."""
     statement = income()
