@@ -19,6 +19,7 @@ from accounting_analytics.cli.loading import (
     load_books,
     open_books,
     presentation_of,
+    require_budget,
     require_entries,
     require_one_source,
     require_scale,
@@ -28,6 +29,7 @@ from accounting_analytics.cli.options import (
     READ,
     AgedLedgers,
     BooksOrService,
+    BudgetFile,
     GivenDays,
     Json,
     Load,
@@ -131,6 +133,7 @@ def pack(
     pdf: bool = False,
     excel: bool = False,
     amounts_in: Literal["k", "M"] | None = None,
+    budget: BudgetFile = None,
     show_code: bool = False,
     allow_empty: bool = False,
     source: BooksOrService = BooksOrService(),
@@ -181,6 +184,7 @@ def pack(
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"--note {note} cannot be read: {error}; write a text file in UTF-8") from None
     PageOptions(sections or None, templates, text).check()
+    require_budget(budget)
     presentation = presentation_of(source)
     # also of local books, all of whose days are no pack
     days.in_zone("UTC", presentation.fiscal_year_start_month)
@@ -204,6 +208,7 @@ def pack(
                 show_code=show_code,
                 allow_empty=allow_empty,
                 amounts_in=amounts_in,
+                budget=budget,
             )
             if formats.browser is not None and (letters := letters_without_font(made.html)):
                 print_message(

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from accounting_analytics.local_books.drift import Drift
     from accounting_analytics.recategorization.decisions import Decisions
     from accounting_analytics.reports.books.value import Books, PeriodLike
+    from accounting_analytics.reports.statements.budget import BudgetLike
 
 _MAX_NAME, _MAX_NOTE = 200, 10_000
 
@@ -45,6 +46,7 @@ def monthly_pack(
     show_code: bool = False,
     allow_empty: bool = False,
     amounts_in: AmountsIn | None = None,
+    budget: BudgetLike | None = None,
 ) -> MonthlyPack:
     """Make the pack of a month or another period: what changed and why, statements, cash bridge, and proof.
 
@@ -80,6 +82,9 @@ def monthly_pack(
         Show amounts in thousands, of one fraction digit, or in millions, of two, each rounded half to even by itself:
         on the page, which still has all entries, and as the format of numbers in the workbook. Pictures, and entries
         that unfold, have all digits.
+    budget : DataFrame or path, optional
+        A budget of the period's months, as :func:`~accounting_analytics.income_statement` takes it: a section compares
+        it with the period and with the year to date, whose budget is known where it has amounts for each month.
 
     Returns
     -------
@@ -93,7 +98,7 @@ def monthly_pack(
     IncompleteLoadError
         Lines of the period were not loaded.
     InputError
-        An argument is wrong, or the lines are a person's choice.
+        An argument is wrong, rows of the budget cannot be used, or the lines are a person's choice.
 
     Examples
     --------
@@ -129,7 +134,7 @@ def monthly_pack(
         unit,
         periods,
         proven,
-        make_content(proven, periods, options.aged_ledgers, decisions, unit),
+        make_content(proven, periods, options.aged_ledgers, decisions, unit, budget),
         partial(render_page, environment),
     )
 

@@ -9,6 +9,7 @@ from accounting_analytics.core.errors import FrameError, IncompleteLoadError, In
 from accounting_analytics.core.load_metadata import known_ledgers_claim
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.pack import pack_tables as sections
+from accounting_analytics.pack.pack_budget import budget_table
 from accounting_analytics.pack.pack_coding import coding_sentence, coding_table
 from accounting_analytics.pack.pack_lines import PackLines
 from accounting_analytics.pack.pack_outlook import outlook_tables
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.figure import Figure
     from accounting_analytics.reports.payees.bridge import Bridge
     from accounting_analytics.reports.payees.outlook import Outlook
+    from accounting_analytics.reports.statements.budget import BudgetLike
     from accounting_analytics.reports.statements.statement import Statement
     from accounting_analytics.reports.statements.statement_figures import StatementFigures
 
@@ -127,6 +129,7 @@ def make_content(
     aged_ledgers: Iterable[str] | None = None,
     decisions: Decisions | Sequence[Decisions] | None = None,
     amounts_in: AmountsIn | None = None,
+    budget: BudgetLike | None = None,
 ) -> PackContent:
     """Make all parts of a pack, whose amounts are shown in a unit."""
     statements = make_statements(books, periods, amounts_in)
@@ -157,6 +160,7 @@ def make_content(
         key_table,
         writer.table(),
         statement_table("income", statements.income),
+        budget_table(books.books, periods, budget, amounts_in),
         statement_table("cash_flow", statements.cash_flow),
         statement_table("balance", statements.balance),
         None if bridge is None else sections.cash_bridge(bridge, cash, periods),

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 SECTIONS = (
     "summary",
     "income_statement",
+    "budget",
     "cash_flow_statement",
     "balance_sheet",
     "cash_bridge",

@@ -186,7 +186,8 @@ class MonthlyPack(Result):
         names = {"income": "income_statement", "cash_flow": "cash_flow_statement", "balance": "balance_sheet"}
         calls = {table: f"aa.{name}(books, {days}, columns=[...])" for table, name in names.items()}
         key = self._periods.key
-        return calls | {"cash_bridge": f'aa.bridge(books, "{key}")'}
+        budget = f'aa.income_statement(books, "{key}", budget=budget)'
+        return calls | {"budget": budget, "cash_bridge": f'aa.bridge(books, "{key}")'}
 
     @property
     def figures(self) -> pd.DataFrame:

@@ -405,7 +405,7 @@ def test_the_same_books_give_the_same_page(load_month, demo_pack):
 def test_a_page_of_one_section_can_be_checked(demo_pack, section, tmp_path):
     """It has the facts of the pack at its head, and no check accuses it; one without a figure is refused."""
     pack = dataclasses.replace(demo_pack, section_names=(section,))
-    if section in {"certificate", "assumptions", "changes", "coding"}:
+    if section in {"certificate", "assumptions", "changes", "budget", "coding"}:
         with pytest.raises(InputError, match=f"sections: {section} shows no figure, so its receiver could check"):
             pack.save(tmp_path / "pack.html")
         return

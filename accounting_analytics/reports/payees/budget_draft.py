@@ -60,7 +60,7 @@ def draft_budget(
     -------
     DataFrame
         ``ledger`` (path), ``month`` (``2027-01``), ``amount`` (positive on the normal side of the ledger's type; null
-        where nothing was booked, which is no budget, not zero) and ``note`` (what recurs in it); a row for each month
+        where nothing was booked: no budget is stated, not zero) and ``note`` (what recurs in it); a row for each month
         of each ledger with an amount.
 
     Raises

@@ -89,6 +89,13 @@ def test_a_page(pack, folder):
     assert stat.S_IMODE(folder.path(".html").stat().st_mode) == 0o600
 
 
+def test_a_budget(pack, folder, tmp_path):
+    """The page compares with the budget of the file."""
+    (tmp_path / "budget.csv").write_text("ledger,month,amount\nExpenses,2025-01,100\n", encoding="utf-8")
+    pack(*JANUARY, "--budget", "budget.csv")
+    assert "Budget and actual" in folder.read(".html").decode()
+
+
 @pytest.mark.browser
 def test_every_format(pack, old):
     """All are of one run, with the note of the owner and the fingerprint of the page."""
@@ -142,6 +149,7 @@ REFUSED = {
     ("--perod", "2026-05"): "Unknown option: --perod. Did you mean --period?",
     ("--period", "2026-05", "--since", "2026-05-01"): "--since is for local books",
     ("--period", "2026-05", "--note", "absent.md"): "--note absent.md cannot be read: ",
+    ("--period", "2026-05", "--budget", "absent.csv"): "budget: absent.csv cannot be read: No such file",
     ("--period", "2026-05", "--section", "sumary"): "'sumary'",
     ("--period", "2026-05", "--templates", "absent"): "absent is not a folder",
     ("--period", "2026-05", "--books", "absent"): "absent",

@@ -1,0 +1,100 @@
+"""The section of a pack that compares with a budget: its figures are those of the statement, and can be checked."""
+
+import dataclasses
+
+import openpyxl
+import pandas as pd
+import pytest
+from recorded_figures import read_checked
+
+import accounting_analytics as aa
+from accounting_analytics.core.errors import InputError, PeriodError
+
+ROWS = [
+    *(("Rent", f"2026-{month:02}", 7_600) for month in range(1, 6)),
+    *(("Cafe Sales", f"2026-{month:02}", 48_000.5) for month in range(1, 6)),
+    *(("People", f"2026-{month:02}", 27_000) for month in range(1, 6)),
+    ("Travel", "2026-03", 0),
+    ("Interest Expense", "2026-05", -450),
+]
+BUDGET = pd.DataFrame(ROWS, columns=["ledger", "month", "amount"])
+"""Leaves and a parent of the months to date, a stated zero, and a negative amount."""
+COLUMNS = [f"2026-05{column}{suffix}" for column in ("", " to_date") for suffix in ("", " budget", " difference")]
+
+
+@pytest.fixture(scope="module")
+def pack(load_month):
+    """Return the pack of May 2026 with the budget."""
+    return aa.monthly_pack(load_month("2026-05"), budget=BUDGET)
+
+
+def test_figures_are_those_of_the_statement(pack, load_month):
+    """Each row has one value in the pack, in statements of the month and of the months to date, and in the chart."""
+    books = load_month("2026-05")
+    month = aa.income_statement(books, "2026-05", budget=BUDGET)
+    to_date = aa.income_statement(books, "2026-01/2026-05", compare="total", budget=BUDGET)
+    shown = pack.figures.query("table == 'budget'").set_index("key")["amount"]
+    ledgers = [books.names.find(name) for name in ("Rent", "Cafe Sales", "People", "Interest Expense")]
+    for row in (*ledgers, "operating_expenses", "net_income", "net_margin"):
+        for name in ("budget", "difference", "difference_pct"):
+            of_month, of_total = month[row, f"2026-05 {name}"], to_date[row, f"total {name}"]
+            assert shown.get(f"{row}|2026-05 {name}") == of_month.exact()
+            assert shown.get(f"{row}|2026-05 to_date {name}") == of_total.exact()
+    assert shown["outside_budget|2026-05 to_date"] == to_date["outside_budget", "total"].exact()
+    trend = aa.charts.trend(month)
+    assert trend.mark("net_income|2026-05 budget").exact() == shown["net_income|2026-05 budget"]
+    assert shown["led_people|2026-05 budget"] == 27_000
+
+
+def test_its_receiver_can_check_it(pack, tmp_path):
+    """Every amount follows from the page: budgets from stated rows, differences from both; an altered one is found."""
+    path = pack.save(tmp_path / "pack.html")
+    assert aa.verify_pack(path).verified
+    page, sums = read_checked(pack.html)
+    assert {column for one in page.figures if one.table == "budget" for column in [one.key.rpartition("|")[2]]} == {
+        *COLUMNS, "2026-05 difference_pct", "2026-05 to_date difference_pct",
+    }  # fmt: skip
+    stated = [one for one in sums.data["tables"]["budget"]["figures"].values() if one[0] == "stated"]
+    assert ["stated", "Rent, May 2026 (budget, row 5)", 760_000] in stated
+    assert len(stated) == len(ROWS)
+    (row,) = [line for line in pack.html.splitlines() if ">Rent<" in line and "led_rent|2026-05 budget" in line]
+    for before, after in ((">7,600.00<", ">7,700.00<"), (">300.00<", ">200.00<")):
+        assert row.count(before) == 1
+        path.write_text(pack.html.replace(row, row.replace(before, after)), encoding="utf-8")
+        assert len(aa.verify_pack(path).faults) == 1
+
+
+def test_the_section_is_left_out_or_alone(pack, load_month, tmp_path):
+    """Without a budget there is no section; it can be left out, and shown alone, and in a workbook."""
+    without = aa.monthly_pack(load_month("2026-05"))
+    others, alone = (dataclasses.replace(pack, section_names=names) for names in (("summary",), ("budget",)))
+    assert [name for name in ("Budget and actual", 'id="budget"') if name in without.html + others.html] == []
+    assert aa.verify_pack(alone.save(tmp_path / "pack.html")).verified
+    alone.save_workbook(tmp_path / "pack.xlsx")
+    sheet = openpyxl.load_workbook(tmp_path / "pack.xlsx")["Budget and actual"]
+    cells = {row[0].value: [cell.value for cell in row[1:]] for row in sheet.iter_rows() if row[0].value}
+    assert cells["Rent"][:2] == [7_900, 7_600]
+    assert cells["Rent"][2].startswith("=ROUND(")
+    assert len(without.html.encode()) < len(pack.html.encode()) < 600_000
+
+
+def test_a_budget_that_does_not_reach_back_has_no_year_to_date(load_month, tmp_path):
+    """The months to date are shown without a budget, and a note says for which months there is none."""
+    pack = aa.monthly_pack(load_month("2026-05"), budget=BUDGET.query("month > '2026-02'"), amounts_in="k")
+    heads = [head.text for head in pack.content.tables["budget"].table.heads]
+    assert heads == ["May 2026", "Budget", "Difference", "% difference", "2026 to date"]
+    assert "The budget has no amounts for 2026-01, 2026-02: columns with such a month have no budget, not zero." in (
+        pack.content.tables["budget"].table.notes
+    )
+    assert aa.verify_pack(pack.save(tmp_path / "pack.html")).verified
+
+
+def test_what_cannot_be_compared_is_refused(load_month):
+    """A part of a month, other months, and a ledger that does not exist."""
+    books = load_month("2026-05")
+    with pytest.raises(PeriodError, match="10 to 16 May 2026 is a part of a month, whose budget may be that of May"):
+        aa.monthly_pack(books, "2026-05-10/2026-05-16", budget=BUDGET)
+    with pytest.raises(InputError, match="budget has amounts from 2026-01 to 2026-04, and not for each month of any"):
+        aa.monthly_pack(books, budget=BUDGET.query("month < '2026-05'"))
+    with pytest.raises(InputError, match="budget, row 1: no discovered ledger matches 'Rnt'; did you mean 'Rent'"):
+        aa.monthly_pack(books, budget=BUDGET.replace("Rent", "Rnt").query("ledger == 'Rnt'").head(1))
