@@ -19,7 +19,7 @@ def unfolded(text):
     data = json.loads(DATA.search(text)[1])
     for key, shown in FIGURE.findall(text):
         row, _, column = html.unescape(key).rpartition("|")
-        if terms := data["terms"].get(html.unescape(key)):
+        if terms := data["terms"].get(row, {}).get(str(data["columns"].index(column))):
             yield shown, sum(units_of(one) if sign == "+" else -units_of(one) for sign, _, one in terms)
             continue
         flat = data["figures"][row][data["columns"].index(column)]

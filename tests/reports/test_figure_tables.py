@@ -127,18 +127,20 @@ def test_markup_in_texts_does_nothing():
     assert [tag for tag, _ in page.opened].count("script") == 2
     shown = HOSTILE.replace("\u2028", "\ufffd")
     assert page.texts.count(shown) == 1
-    assert (
-        carried(text)["ledgers"][0] == carried(text)["texts"][0] == carried(text)["terms"]["5010|change"][0][1] == shown
-    )
+    assert carried(text)["ledgers"][0] == carried(text)["texts"][0] == carried(text)["labels"][0] == shown
 
 
 def test_entries_are_carried_once():
-    """Lines keep their numbers, texts are written once, and units that are no exact number are text."""
+    """Lines keep their numbers, texts and labels are written once, and units that are no exact number are text."""
     lines = [(0, "2026-05-02", "Rent", "Bank", 2**60), (0, "2026-05-01", "Rent", "Bank", -5)]
-    data = carried(figure_table_html(make_table(make_entries(lines))))
+    terms = {"5020|total": [("+", "Rent", "1.00"), ("-", "Wages", "2.00")], "5020|change": [("+", "Rent", "1.00")]}
+    data = carried(figure_table_html(make_table(make_entries(lines, terms=terms))))
     assert data["lines"] == [[0, 0, 0, 1, str(2**60)], [0, 1, 0, 1, -5]]
     assert (data["dates"], data["texts"]) == (["2026-05-02", "2026-05-01"], ["Rent", "Bank"])
-    assert (data["columns"], data["figures"]) == (["2026-05", "change"], {"5010": [[-1, 0, 0], [-1, 0, 0, 1, 1, 1]]})
+    assert data["columns"] == ["2026-05", "change", "total"]
+    assert data["figures"] == {"5010": [[-1, 0, 0], [-1, 0, 0, 1, 1, 1], None]}
+    assert data["terms"] == {"5020": {"2": [["+", 0, "1.00"], ["-", 1, "2.00"]], "1": [["+", 0, "1.00"]]}}
+    assert data["labels"] == ["Rent", "Wages"]
 
 
 @pytest.mark.parametrize(

@@ -56,6 +56,13 @@
     return found.sort((one, other) => (one.day < other.day ? -1 : one.day > other.day ? 1 : 0));
   };
 
+  // The terms of a figure that is made of others: sign, label and text of each; undefined where it has none.
+  const termsOf = (data, key) => {
+    const [row, column] = splitKey(key);
+    const terms = own(own(data.terms, row), data.columns?.indexOf(column));
+    return terms?.map(([sign, label, text]) => [sign, data.labels[label], text]);
+  };
+
   const filledRow = (cells) => {
     const row = element("tr");
     row.append(...cells);
@@ -120,7 +127,7 @@
     const [row, column] = splitKey(key);
     const title = headsOf(figure.closest("td"));
     const details = element("div");
-    const terms = own(data.terms, key);
+    const terms = termsOf(data, key);
     const entries = terms ? undefined : entriesOf(data, key);
     if (terms) details.append(termsTable(title, terms, figure.querySelector("button").textContent));
     if (entries) details.append(entriesTable(title, entries, data.scale, MAX_SHOWN));

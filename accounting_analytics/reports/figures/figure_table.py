@@ -60,25 +60,38 @@ class EntriesData(NamedTuple):
 def entries_json(entries: EntriesData) -> str:
     """JSON of the entries for a script element; of entries that are too large, the terms and the call, or the call."""
     call = {"call": entries.call}
-    terms = {
-        key: [(sign, printable(label), printable(text)) for sign, label, text in terms]
-        for key, terms in entries.terms.items()
-    }
-    for content in ({**_lines_and_ranges(entries), "terms": terms, **call}, {"terms": terms, **call}):
+    terms = {split_key(key): terms for key, terms in entries.terms.items()}
+    columns = list(dict.fromkeys([column for of_row in entries.figures.values() for column in of_row]))
+    columns += dict.fromkeys(column for _, column in terms if column not in columns)
+    made = {**_labels_and_terms(terms, columns), "columns": columns, **call}
+    for content in ({**_lines_and_ranges(entries, columns), **made}, made):
         text = _script_json(content)
         if len(text.encode()) <= MAX_ENTRIES_BYTES:
             return text
     return _script_json(call)
 
 
-def _lines_and_ranges(entries: EntriesData) -> dict[str, Any]:
+def _labels_and_terms(
+    terms: Mapping[tuple[str, str], Sequence[tuple[str, str, str]]], columns: Sequence[str]
+) -> dict[str, Any]:
+    """Labels, each once, and the terms by row and number of the column: sign, number of the label, and text of each."""
+    labels: dict[str, int] = {}
+    numbers = {column: number for number, column in enumerate(columns)}
+    found: dict[str, dict[int, list[tuple[str, int, str]]]] = {}
+    for (row, column), of_figure in terms.items():
+        found.setdefault(row, {})[numbers[column]] = [
+            (sign, labels.setdefault(printable(label), len(labels)), printable(text)) for sign, label, text in of_figure
+        ]
+    return {"labels": list(labels), "terms": found}
+
+
+def _lines_and_ranges(entries: EntriesData, columns: Sequence[str]) -> dict[str, Any]:
     """Lines, and the ranges of each figure as one list: sign, first and last number of each."""
-    columns = list(dict.fromkeys(column for of_row in entries.figures.values() for column in of_row))
     figures = {
         row: [[number for one in of_row[column] for number in one] if column in of_row else None for column in columns]
         for row, of_row in entries.figures.items()
     }
-    return {"scale": entries.scale, **entries.lines._asdict(), "columns": columns, "figures": figures}
+    return {"scale": entries.scale, **entries.lines._asdict(), "figures": figures}
 
 
 def _script_json(content: object) -> str:

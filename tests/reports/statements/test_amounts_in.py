@@ -109,7 +109,7 @@ def test_terms_that_unfold_are_in_the_unit_and_entries_are_exact(lines, ledgers)
     (content,) = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
     entries = json.loads(content)
     total = statement.figures.figure("gross_profit", "2026-03")
-    shown = [text for _, _, text in entries["terms"][total.key]]
+    shown = [text for _, _, text in entries["terms"]["gross_profit"][str(entries["columns"].index("2026-03"))]]
     assert shown == [one.text_in("k") for one in total.terms]
     assert shown != [one.text for one in total.terms]
     sign, first, last = entries["figures"]["led_rent"][0]

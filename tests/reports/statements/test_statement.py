@@ -106,7 +106,13 @@ def test_terms_in_a_page_give_the_figure(lines, ledgers):
     statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-04-01", "2026-05-31"), compare=compare)
     checked = set()
     page = re.search(r'<script type="application/json">(.*?)</script>', statement._repr_html_())[1]
-    for key, terms in json.loads(page)["terms"].items():
+    data = json.loads(page)
+    made = {
+        f"{row}|{data['columns'][int(column)]}": terms
+        for row, of_row in data["terms"].items()
+        for column, terms in of_row.items()
+    }
+    for key, terms in made.items():
         figure = statement[key]
         column = next(one for one in statement.columns if one.key == key.rpartition("|")[2])
         is_percent = column.is_percent or statement.figures.layout.by_key[key.rpartition("|")[0]].kind == "percent"
