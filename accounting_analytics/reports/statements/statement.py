@@ -16,6 +16,7 @@ from accounting_analytics.core.periods import Period, day_label, days_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, find_row, float_amounts
 from accounting_analytics.reports.figures.figure_table import LEGEND, figure_table_html
+from accounting_analytics.reports.statements.columns import BUDGET
 from accounting_analytics.reports.statements.table import figure_table
 from accounting_analytics.reports.statements.text import statement_text
 from accounting_analytics.reports.statements.workbook import write_csv, write_workbook
@@ -155,8 +156,9 @@ class Statement(Result):
     def tidy(self) -> pd.DataFrame:
         """One row for each ledger and period: the ledger's own amount, for charts and pivots.
 
-        With ``compare="prior_year"`` or ``"prior"`` the amounts of the earlier days are rows too. Sum or pivot by
-        `kind` as well, or choose one, so that an amount is not added to the one that it is compared with::
+        With ``compare="prior_year"`` or ``"prior"`` the amounts of the earlier days are rows too, and so is what a
+        budget states for the ledger. Sum or pivot by `kind` as well, or choose one, so that an amount is not added to
+        the one that it is compared with::
 
             income.tidy().query("kind == 'period'")
             income.tidy().pivot_table(index="path", columns=["of_column", "kind"], values="amount", aggfunc="sum")
@@ -165,18 +167,23 @@ class Statement(Result):
         -------
         DataFrame
             ``section``, ``ledger_id``, ``name`` and ``path`` of the ledger; ``column``, the key of its column;
-            ``kind``: ``period``, or ``prior`` and ``prior_year`` of a comparison; ``of_column``, the key of the period
-            that it is compared with, for a period its own; ``start_date`` and ``end_date``, the days of the amount;
-            ``amount``. A ledger without an amount in any of them is left out; changes, shares, totals and averages
-            follow from these.
+            ``kind``: ``period``, or ``prior``, ``prior_year`` and ``budget`` of a comparison; ``of_column``, the key of
+            the period that it is compared with, for a period its own; ``start_date`` and ``end_date``, the days of the
+            amount; ``amount``, null where there is no budget. A ledger without an amount in any of them is left out;
+            changes, shares, totals and averages follow from these.
         """
-        columns = [column for column in self.columns if column.is_of_days]
-        rows = [
-            row
+        columns = [one for one in self.columns if one.is_of_days or (one.kind == BUDGET and one.of != "total")]
+        figures = {
+            row: [self.figures.own_figure(row, column) for column in columns]
             for row in self.figures.layout.by_key.values()
-            if self.figures.is_own(row) and any(self.figures.units(row, column) for column in columns)
+            if self.figures.is_own(row)
+        }
+        cells = [
+            (row, column, figure)
+            for row, of_row in figures.items()
+            if any(one.units for one in of_row)
+            for column, figure in zip(columns, of_row, strict=True)
         ]
-        cells = [(row, column, self.figures.figure(row.key, column.key)) for row in rows for column in columns]
         frame = pd.DataFrame(
             {
                 "section": [row.section for row, _, _ in cells],

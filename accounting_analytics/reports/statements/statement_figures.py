@@ -323,6 +323,14 @@ class StatementFigures:
         row = self.layout.by_key.get(ledger_id)
         return row is not None and row.is_known and len(row.ledger_ids) > 1
 
+    def own_figure(self, row: Row, column: StatementColumn) -> Figure:
+        """Return the figure of a ledger's own amount, or what the budget states for the ledger itself, a parent too."""
+        figure = self.figure(row.key, column.key)
+        if column.kind != BUDGET or self.budget is None or not self.budget.covers(column.months):
+            return figure
+        stated = [("+", self._stated(row, line)) for line in self.budget.of(row.ledger_ids, column.months)]
+        return figure_of_terms(figure.key, figure.label, stated) if stated else figure
+
     def _stated(self, row: Row, line: BudgetLine) -> Figure:
         """Figure of an amount that the budget states, positive on the side of its row."""
         where = f"{self.budget.source if self.budget else BUDGET}, row {line.row}"

@@ -4,8 +4,10 @@ import datetime as dt
 import re
 from decimal import Decimal
 
+import duckdb
 import openpyxl
 import pandas as pd
+import polars as pl
 import pytest
 from books_strategy import books, ledger_frame, line_table
 from hypothesis import given, settings
@@ -167,6 +169,20 @@ def test_every_figure_unfolds_to_the_rows_of_the_budget():
     assert "Rent, Jan 2025 (budget, row 2)" in page
     assert 'title="unfavourable">U&nbsp;</abbr>100.00' in page
     assert "U 100.00" in income.explain()
+
+
+def test_a_tidy_table_has_what_is_stated_for_each_ledger():
+    """Budgets are rows of a kind of their own, those of parents too, and sum to that of the total."""
+    income = aa.income_statement(small_books(), QUARTER, compare="total", budget=STATED)
+    tidy = income.tidy()
+    budget = tidy[tidy["kind"] == "budget"].dropna(subset="amount")
+    assert dict(zip(budget["of_column"] + " " + budget["name"], budget["amount"], strict=True)) == {
+        "2025-01 Sales": 4_800, "2025-01 Rent": 2_000, "2025-01 Power": 150.5, "2025-02 Sales": 5_200,
+        "2025-02 Premises": 2_300,
+    }  # fmt: skip
+    signs = budget["section"].map({"operating_revenues": 1, "operating_expenses": -1})
+    of_month = (signs * budget["amount"]).groupby(budget["of_column"]).sum()
+    assert of_month["2025-02"] == income["net_income", "2025-02 budget"].amount == 2_900
 
 
 def stated_rows(figure, sign=1):
@@ -348,6 +364,7 @@ def test_a_workbook_calculates_the_differences(tmp_path):
     assert entries.max_row == 1 + 3
 
 
+FRAMES = {"pandas": lambda table: table.to_pandas(), "polars": pl.from_arrow, "duckdb": duckdb.from_arrow}
 MONTHS = [f"{year}-{month:02}" for year in (2024, 2025) for month in range(1, 13)][:18]
 
 
@@ -390,7 +407,8 @@ def test_budgets_of_random_books(kind, naive, data):
     """Each budget is the sum of its stated rows, each difference actual less budget, and nothing is lost or doubled."""
     rows = data.draw(budgets(naive, kind))
     unit = data.draw(st.sampled_from(["month", "quarter"]))
-    statement = statement_of_budget(kind, naive, rows, unit)
+    frame = FRAMES[data.draw(st.sampled_from(list(FRAMES)))](line_table(naive))
+    statement = statement_of_budget(kind, naive, rows, unit, frame)
     sides = {"asset": -1, "expense": -1} if kind == CASH else {}
     for column in [one for one in statement.columns if one.kind in {"period", "total"}]:
         months = {f"{month:%Y-%m}" for month in column.months}
@@ -410,18 +428,18 @@ def test_budgets_of_random_books(kind, naive, data):
         assert_nothing_lost(statement, column, naive, kind, stated if is_covered else None)
 
 
-def statement_of_budget(kind, naive, rows, unit):
+def statement_of_budget(kind, naive, rows, unit, frame):
     """Statement of the books with the budget of rows, from the first to the last month of it."""
     found = aa.Books(
-        line_table(naive).to_pandas(), ledger_frame(naive), ("2024-01-01", "2025-06-30"), time_zone=naive.zone,
+        frame, ledger_frame(naive), ("2024-01-01", "2025-06-30"), time_zone=naive.zone,
         opening=None if kind == INCOME else BOOKS_START,
     )  # fmt: skip
-    frame = budget_of(*((ledger, month, Decimal(units) / 100) for ledger, month, units in rows))
+    budget = budget_of(*((ledger, month, Decimal(units) / 100) for ledger, month, units in rows))
     compare, columns = ["total", "budget"], "month"
     covered = sorted({month for _, month, _ in rows})
     if unit == "quarter":  # any months as one column
         columns = [(f"{covered[0]}-01", pd.Period(covered[0]).end_time.date())]
-    return getattr(aa, FUNCTIONS[kind])(found, columns=columns, compare=compare, budget=frame)
+    return getattr(aa, FUNCTIONS[kind])(found, columns=columns, compare=compare, budget=budget)
 
 
 def assert_nothing_lost(statement, column, naive, kind, stated):
