@@ -158,6 +158,12 @@ def record_loads(company: Company) -> Iterator[tuple[str, dict[str, str]]]:
         yield "outlook", {"text": aa.outlook(aa.Books(lines, ledgers, opening=company.first_day)).explain()}
         yield "ageing", {"text": aa.ageing(aa.Books(lines, ledgers, opening=company.first_day)).explain()}
         yield "recurring", {"text": aa.recurring_payments(aa.Books(lines, ledgers)).explain()}
+        year = aa.Books(lines, ledgers, opening=company.first_day)
+        budget = aa.draft_budget(year, "2026-03/2026-05", as_of="2026-02-28")
+        yield "draft", {f"{ledger}, {month}": f"{amount}, {note}" for ledger, month, amount, note in budget.to_numpy()}
+        for make in (aa.income_statement, aa.cash_flow_statement):
+            made = make(year, "2026-03/2026-05", compare="total", budget=budget)
+            yield f"{made.title} with a budget", figures_of(made)
 
 
 def record_pack(company: Company) -> Iterator[tuple[str, dict[str, str]]]:

@@ -44,6 +44,7 @@ LEDGERS = pd.DataFrame(
         "parent_id",
     ],
 ).assign(is_required=False, sort_code=[f"{number:02}" for number in range(11)])
+SUFFIXES = ("", " budget", " difference", " difference_pct")
 QUARTER = ("2025-01-01", "2025-03-31")
 
 
@@ -79,7 +80,7 @@ def amounts(statement, row, *columns):
 def test_budget_difference_and_percent_stand_beside_each_period():
     """Parents and totals are summed, net income's too; what has no budget has none, and is a line of its own."""
     income = aa.income_statement(small_books(), QUARTER, budget=STATED)
-    heads = [f"2025-01{suffix}" for suffix in ("", " budget", " difference", " difference_pct")]
+    heads = [f"2025-01{suffix}" for suffix in SUFFIXES]
     assert [one.key for one in income.columns][:5] == [*heads, "2025-02"]
     assert amounts(income, "Sales", *heads) == ["5000.00", "4800.00", "200.00", "4.2"]
     assert amounts(income, "Rent", *heads) == ["2100.00", "2000.00", "100.00", "5.0"]
@@ -183,6 +184,25 @@ def test_a_tidy_table_has_what_is_stated_for_each_ledger():
     signs = budget["section"].map({"operating_revenues": 1, "operating_expenses": -1})
     of_month = (signs * budget["amount"]).groupby(budget["of_column"]).sum()
     assert of_month["2025-02"] == income["net_income", "2025-02 budget"].amount == 2_900
+
+
+def test_a_figure_has_one_value_whatever_was_loaded(demo_books):
+    """The month alone, the months to date, and all days have the same budget, difference and lines outside of it."""
+    rows = [(name, f"2026-{month:02}", 1_000 * month) for name in ("Rent", "Cafe Sales") for month in (3, 4, 5)]
+    budget, names = budget_of(*rows, ("People", "2026-05", 20_000)), ("Rent", "People", "net_income", "outside_budget")
+    found = []
+    for first, columns in (
+        ("2026-05-01", "month"),
+        ("2026-03-01", "month"),
+        ("2026-03-01", ["2026-05", "2026-03/2026-05"]),
+    ):
+        loaded = aa.load_books(demo_books.client, (first, "2026-05-31"), since=first, reports=(), progress=False)
+        income = aa.income_statement(loaded, columns=columns, budget=budget)
+        found.append([amounts(income, name, *(f"2026-05{suffix}" for suffix in SUFFIXES)) for name in names])
+    whole = aa.income_statement(aa.Books(demo_books.lines, demo_books.ledgers), "2026-05", budget=budget)
+    found.append([amounts(whole, name, *(f"2026-05{suffix}" for suffix in SUFFIXES)) for name in names])
+    assert found == [found[0]] * 4
+    assert found[0][1][1] == "20000.00"
 
 
 def stated_rows(figure, sign=1):
