@@ -11,7 +11,7 @@ from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.errors import EmptyPeriodError, IncompleteLoadError, InputError
 from accounting_analytics.core.messages import printable
 from accounting_analytics.pack.compared_books import ComparedBooks
-from accounting_analytics.pack.pack_content import make_content
+from accounting_analytics.pack.pack_content import GivenParts, make_content
 from accounting_analytics.pack.pack_page import check_sections, page_environment, render_page
 from accounting_analytics.pack.pack_periods import PackPeriods
 from accounting_analytics.pack.pack_result import MonthlyPack
@@ -107,7 +107,7 @@ def monthly_pack(
         books = aa.load_books(client, "2026-05", reports=["2026-05", "2026-04"])
         aa.monthly_pack(books).save("may.html")
     """
-    options = PageOptions(sections, templates, note, show_code=show_code, aged_ledgers=aged_ledgers)
+    options = PageOptions(sections, templates, note, show_code=show_code)
     environment, names = options.check()
     unit = check_amounts_in(amounts_in)
     books = to_books(books)
@@ -134,19 +134,18 @@ def monthly_pack(
         unit,
         periods,
         proven,
-        make_content(proven, periods, options.aged_ledgers, decisions, unit, budget),
+        make_content(proven, periods, GivenParts(aged_ledgers, decisions, budget), unit),
         partial(render_page, environment),
     )
 
 
 class PageOptions(NamedTuple):
-    """Sections of the page, templates that replace its own, a note, whether calls are shown, and which ledgers age."""
+    """Sections of the page, templates that replace its own, a note, and whether calls are shown."""
 
     sections: Iterable[str] | None = None
     templates: str | Path | None = None
     note: str | None = None
     show_code: bool = False
-    aged_ledgers: Iterable[str] | None = None
 
     def check(self) -> tuple[Environment, tuple[str, ...]]:
         """Return the templates, and the names of the sections; refuse what does not exist."""

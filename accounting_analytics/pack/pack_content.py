@@ -123,13 +123,19 @@ class PackContent(NamedTuple):
     pictures: dict[str, PackPicture]
 
 
+class GivenParts(NamedTuple):
+    """What a pack is made with beside its books: which ledgers age, what a person decided, and a budget."""
+
+    aged_ledgers: Iterable[str] | None = None
+    decisions: Decisions | Sequence[Decisions] | None = None
+    budget: BudgetLike | None = None
+
+
 def make_content(
     books: ComparedBooks,
     periods: PackPeriods,
-    aged_ledgers: Iterable[str] | None = None,
-    decisions: Decisions | Sequence[Decisions] | None = None,
+    given: GivenParts,
     amounts_in: AmountsIn | None = None,
-    budget: BudgetLike | None = None,
 ) -> PackContent:
     """Make all parts of a pack, whose amounts are shown in a unit."""
     statements = make_statements(books, periods, amounts_in)
@@ -152,15 +158,15 @@ def make_content(
     )
     writer = SentenceWriter(facts)
     sentences, undecided_sentence = writer.sentences(), writer.undecided()
-    aged, why_no_ages = _ageing(books, periods, aged_ledgers)
+    aged, why_no_ages = _ageing(books, periods, given.aged_ledgers)
     has_balances = "ending_cash_balance" in figures.layout.by_key
     ahead = _outlook(books, periods)
-    check = _coding(books, periods, decisions)
+    check = _coding(books, periods, given.decisions)
     tables = [
         key_table,
         writer.table(),
         statement_table("income", statements.income),
-        budget_table(books.books, periods, budget, amounts_in),
+        budget_table(books.books, periods, given.budget, amounts_in),
         statement_table("cash_flow", statements.cash_flow),
         statement_table("balance", statements.balance),
         None if bridge is None else sections.cash_bridge(bridge, cash, periods),
