@@ -48,7 +48,7 @@ def _due(found: Outlook, first_day: dt.date) -> PackTable:
 
 def _in_page(figure: Figure, first_day: dt.date) -> Figure:
     """Figure with its entries, where these are in the page; else it is stated."""
-    entries = figure.entries if figure.is_additive else None
+    entries = figure.exact_entries() if figure.is_additive else None
     is_in_page = entries is not None and len(entries) > 0 and entries["local_date"].min().date() >= first_day
     return figure if is_in_page else _estimate(figure)
 
