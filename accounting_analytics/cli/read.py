@@ -434,7 +434,7 @@ def outlook(
         Cash that you do not want to fall below: the first week at whose end it is expected to is named.
     """
     from accounting_analytics.reports.payees.cash_forecast import AVERAGED
-    from accounting_analytics.reports.payees.outlook import read_known_items
+    from accounting_analytics.reports.payees.known_items import read_known_items
 
     items = None if known is None else read_known_items(known)
     books, last = _load_until(days, load, source)

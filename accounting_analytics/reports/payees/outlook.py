@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.chart_of_accounts import RequiredLedger
-from accounting_analytics.core.errors import AmountError, FrameError, IncompleteLoadError, InputError, PeriodError
+from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, did_you_mean, join_ids, quote
 from accounting_analytics.core.money import (
     exact_amount,
@@ -23,13 +20,11 @@ from accounting_analytics.core.money import (
     rounded_quotient,
     to_minor_units,
 )
-from accounting_analytics.core.name_keys import name_key
-from accounting_analytics.core.periods import day_label, month_name, parse_date
+from accounting_analytics.core.periods import day_label, month_name
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments, Ledgers
 from accounting_analytics.reports.books.book_lines import entries_among
 from accounting_analytics.reports.books.category_ledgers import Categories, required_ledgers
-from accounting_analytics.reports.books.merchants import merchants
 from accounting_analytics.reports.books.payees import OPEN_ITEMS
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms, renamed
@@ -49,12 +44,14 @@ from accounting_analytics.reports.payees.cash_forecast import (
     ExpectedItem,
     ItemAccount,
 )
+from accounting_analytics.reports.payees.known_items import DueBefore, read_known, units_of
 from accounting_analytics.reports.payees.open_items import SIGNS, read_items, with_ledgers_below
 from accounting_analytics.reports.payees.recurring import payments_by_counterparty
 from accounting_analytics.reports.statements.kinds import cash_flow_statement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.periods import DateLike
@@ -67,12 +64,11 @@ if TYPE_CHECKING:
         ExpectedPayment,
         ForecastScore,
     )
+    from accounting_analytics.reports.payees.known_items import KnownItem
     from accounting_analytics.reports.payees.recurring import Occurrence
 
 _MOST_WEEKS = 26
 _WEEK, _DAY = dt.timedelta(days=7), dt.timedelta(days=1)
-_OPEN_TOLERANCE = 14 * _DAY
-"""Days around the one on which an open item is expected."""
 _ROWS = {
     "recurring_receipts": "Recurring receipts",
     "recurring_payments": "Recurring payments",
@@ -90,10 +86,6 @@ _IN_TEXT = ("net_cash_flow", "cash", "low", "high")
 SIDES = (("low", "-"), ("high", "+"))
 """Ends of a range, and how they are made of the balance and its margin."""
 _KNOWN, _OPEN = "known", "open item"
-_KNOWN_COLUMNS = ("date", "amount", "category", "note")
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
-"""Text of an amount whose point may be a mark of thousands."""
-_LEAST_GROUP = 3
 NO_CASH = "load the books since their first entry, or give their opening"
 _LISTED = 10
 _MEASURES = {
@@ -103,15 +95,6 @@ _MEASURES = {
 }
 """What the weeks together move, by method."""
 _NOT_BETTER = "No forecast was nearer than today's balance or the plain average in past weeks, so none is shown"
-
-
-class KnownItem(NamedTuple):
-    """A payment or receipt that is known before."""
-
-    day: dt.date
-    units: int
-    category: str
-    note: str
 
 
 class DueAmount(NamedTuple):
@@ -641,8 +624,8 @@ def outlook(
     if missing := source.missing_until(last):
         raise IncompleteLoadError(f"the weeks after {day_label(last)} are not known: {missing}")
     scale = source.scale
-    limit_units = None if limit is None else _units(limit, scale, "limit")
-    items, notes = _read_known(known, last, last + weeks * _WEEK, scale)
+    limit_units = None if limit is None else units_of(limit, scale, "limit")
+    items, notes = read_known(known, last, last + weeks * _WEEK, scale)
     every, names = source.until(last), Categories(chart)
     rows = _without_opening(every, chart)
     accounts = _accounts(chart, names.names, source.cash)
@@ -652,7 +635,7 @@ def outlook(
     history = CashHistory(min(moved, default=last), last, moved, payees, read, weeks)
     _require_weeks(history)
     forecasts = history.forecasts
-    due = _DueBefore(forecasts.latest, history, names.names, scale)
+    due = DueBefore(forecasts.latest, history, names.names, scale)
     replaced = [expected for item in items for expected in due.replaced_by(item)]
     absent = [names.names.name(ledger_id) for ledger_id in source.extent.absent(accounts)]
     notes += [f"Open items of {join_ids(absent)} are not known: its lines were not loaded."] if absent else []
@@ -744,145 +727,3 @@ def _cash_now(books: Books, last: dt.date) -> Figure:
         found = statement.figures.figure("ending_cash_balance", statement.columns[0].key)
         return renamed(found, key, label)
     return Figure(key, label, None, NO_CASH, scale=books.scale)
-
-
-def _units(value: Any, scale: int, name: str) -> int:  # noqa: ANN401 (any amount; others are refused)
-    try:
-        units = to_minor_units(exact_amount(value, scale), scale)
-    except (AmountError, TypeError, ValueError) as error:
-        raise InputError(f"{name}: {error}") from None
-    if isinstance(value, str) and scale < _LEAST_GROUP and _THOUSANDS.fullmatch(value):
-        exact = from_minor_units(units, scale)
-        raise InputError(f"{name}: {quote(value)} may be {exact} or {value.replace('.', '')}; write one of these")
-    return units
-
-
-class _DueBefore:
-    """What is due in the weeks ahead, and the known items that are one of it."""
-
-    def __init__(self, forecast: CashForecast, history: CashHistory, names: LedgerNames, scale: int) -> None:
-        self._expected = [due for week in forecast.expected for due in week]
-        self._payees = {name_key(counterparty) for counterparty, _ in history.payees}
-        self._payees |= {name_key(item.party) for account in history.accounts for item in account.items}
-        self._first, self._names, self._scale = forecast.day + _DAY, names, scale
-        self._replaced: list[Expected] = []
-        self.notes: list[str] = []
-
-    def replaced_by(self, item: KnownItem) -> list[Expected]:
-        """Find what a known item is: of the counterparty in its note, else of its category, else of its amount."""
-        counterparty = self._payee(item)
-        alike = [due for due in self._left(item) if self._is_alike(due, item, counterparty)]
-        near = [due for due in alike if self._is_within(due, item.day)]
-        near = [due for due in near if due.units == item.units] or near
-        if counterparty and not near:
-            near = [due for due in alike if due.units == item.units]
-            if alike and not near:
-                raise InputError(self._two_readings(item, min(alike, key=lambda due: abs(due.day - item.day))))
-        if len({due.key for due in near}) > 1:
-            several = " or ".join(sorted({self._text(due) for due in near}))
-            raise InputError(
-                f"known: {self._amount(item.units)} on {day_label(item.day)} may be {several}; name the "
-                "counterparty in its note, with the amount of one of them, or give it another category, and no "
-                "counterparty, if it is another payment"
-            )
-        if not near:
-            return []
-        found = min(near, key=lambda due: abs(due.day - item.day))
-        self._replaced.append(found)
-        self.notes.append(
-            f"The known {self._amount(item.units)} on {day_label(item.day)} replaces {self._text(found)}."
-        )
-        return [found]
-
-    def _left(self, item: KnownItem) -> Iterator[Expected]:
-        """Yield what is due in the direction of an item, and that no other item is."""
-        return (
-            due
-            for due in self._expected
-            if due.units * item.units >= 0 and not any(due is other for other in self._replaced)
-        )
-
-    def _is_alike(self, due: Expected, item: KnownItem, counterparty: str) -> bool:
-        """Whether an item names what is due, or names nothing and has its amount."""
-        if counterparty:
-            return name_key(due.counterparty) == counterparty
-        if item.category:
-            return due.category in {self._names.name(ledger_id) for ledger_id in self._names.matches(item.category)}
-        return due.units == item.units
-
-    def _two_readings(self, item: KnownItem, due: Expected) -> str:
-        """Say that an item of a counterparty may be what is due, or another payment."""
-        tolerance = self._tolerance(due)
-        first, last = day_label(due.day - tolerance), day_label(due.day + tolerance)
-        return (
-            f"known: {self._amount(item.units)} on {day_label(item.day)} may be {self._text(due)}, or another payment; "
-            f"for the first give its amount, or a day from {first} to {last}, and for another name no counterparty"
-        )
-
-    def _payee(self, item: KnownItem) -> str:
-        """Key of the counterparty of past payments that a note names; empty if it names none."""
-        (counterparty,) = merchants([item.note])
-        note = f" {name_key(item.note)} "
-        named = [payee for payee in self._payees if f" {payee} " in note or payee == name_key(counterparty)]
-        return max(named, key=len, default="")
-
-    def _tolerance(self, due: Expected) -> dt.timedelta:
-        """Days around the one on which it is due."""
-        return _OPEN_TOLERANCE if isinstance(due, ExpectedItem) else due.payment.found.rhythm.tolerance * _DAY
-
-    def _is_within(self, due: Expected, day: dt.date) -> bool:
-        """Whether a day is one of what is due: a few days around it; of what is late, those before the next."""
-        tolerance = self._tolerance(due)
-        last = due.day + tolerance
-        if not isinstance(due, ExpectedItem) and due.day == self._first > due.payment.due:
-            later = [other.day for other in self._expected if other.key == due.key and other.day > due.day]
-            last = max(last, min(later, default=dt.date.max) - tolerance - _DAY)
-        return due.day - tolerance <= day <= last
-
-    def _text(self, due: Expected) -> str:
-        return f"{due.counterparty}, {self._amount(due.units)} due on {day_label(due.day)}"
-
-    def _amount(self, units: int) -> str:
-        return format_amount(from_minor_units(units, self._scale))
-
-
-def read_known_items(known: Any) -> pd.DataFrame:  # noqa: ANN401 (a table or a path; others are refused)
-    """Read a table or CSV file of known items, and check its columns."""
-    if isinstance(known, str | Path):
-        try:
-            known = pd.read_csv(known, dtype=str, keep_default_na=False)
-        except (OSError, ValueError) as error:
-            raise InputError(f"known: {known} cannot be read: {error}") from None
-    require_type(known, pd.DataFrame, "known", "a table or CSV file with date, amount, category and note")
-    table: pd.DataFrame = known
-    missing = [name for name in ("date", "amount") if name not in table]
-    unknown = [str(name) for name in table.columns if name not in _KNOWN_COLUMNS]
-    if missing or unknown:
-        what = f"lacks {join_ids(missing)}" if missing else f"has {join_ids(unknown)}"
-        raise FrameError(f"known {what}; its columns are {', '.join(_KNOWN_COLUMNS)}")
-    return table
-
-
-def _read_known(
-    known: pd.DataFrame | str | Path | None, last: dt.date, end: dt.date, scale: int
-) -> tuple[tuple[KnownItem, ...], list[str]]:
-    """Read known items of the weeks ahead, in order of their days; those of other days are counted in a note."""
-    if known is None:
-        return (), []
-    table = read_known_items(known)
-    items = [
-        _read_item(row, f"known, row {number}", scale) for number, row in enumerate(table.to_dict("records"), start=1)
-    ]
-    kept = [one for one in items if last < one.day <= end]
-    others = len(items) - len(kept)
-    notes = [f"{count_of(others, 'known item')} of days that are not in these weeks left out."] if others else []
-    return tuple(sorted(kept)), notes
-
-
-def _read_item(row: Mapping[Any, Any], name: str, scale: int) -> KnownItem:
-    try:
-        day = parse_date(row["date"], "date")
-    except PeriodError as error:
-        raise InputError(f"{name}: {error}") from None
-    texts = ("" if pd.isna(row.get(one, "")) else str(row.get(one, "")) for one in ("category", "note"))
-    return KnownItem(day, _units(row["amount"], scale, name), *texts)
