@@ -85,7 +85,8 @@ def draft_budget(
     months = [month.start_date for month in whole_months(books.days_of(period))]
     history = _last_twelve_months(books, months[0], as_of)
     income = income_statement(books, history)
-    rows = {row.ledger_ids[0]: row for row in income.figures.layout.by_key.values() if _is_of_ledger(row)}
+    own = (row for row in income.figures.layout.by_key.values() if row.kind == "own")
+    rows = {row.ledger_ids[0]: row for row in own if row.section != "not_categorized"}
     payments = recurring_payments(books, as_of=history.end_date).payments
     settled = [one for one in payments if one.status != "stopped" and _is_settled(one)]
     stopped = [one for one in payments if one.status == "stopped"]
@@ -97,8 +98,9 @@ def draft_budget(
             for column in income.columns
         }
     )
-    for line in (line for one in [*settled, *stopped] for line in lines.of(one.occurrences, history)):
-        booked[line.ledger_id, line.month] -= line.units
+    for payment in (*settled, *stopped):
+        for line in lines.of(payment.occurrences, history):
+            booked[line.ledger_id, line.month] -= line.units
     due = _due_lines(settled, lines, history.end_date, months)
     return _frame_of(booked, due, _Shown(books, list(rows), months, _notes(history, settled, stopped)), file)
 
@@ -131,11 +133,6 @@ def _last_twelve_months(books: Books, first: dt.date, as_of: DateLike | None) ->
     return history
 
 
-def _is_of_ledger(row: Row) -> bool:
-    """Whether a row is the own amount of a ledger of revenues or expenses."""
-    return row.kind == "own" and row.section != "not_categorized"
-
-
 def _is_settled(payment: RecurringPayment) -> bool:
     """Whether the latest amount is that of one of the two before, or all recent ones before it were the same."""
     *before, latest = payment.recent_units
@@ -157,9 +154,9 @@ class _PaymentLines(NamedTuple):
 
     def of(self, occurrences: Iterable[Occurrence], days: Period | None = None) -> Iterator[_PaymentLine]:
         """Yield the lines of payments, or of those within some days."""
-        for one in occurrences:
-            if days is None or days.start_date <= one.date <= days.end_date:
-                for entry in one.entry_ids:
+        for occurrence in occurrences:
+            if days is None or days.start_date <= occurrence.date <= days.end_date:
+                for entry in occurrence.entry_ids:
                     yield from self.by_entry.get(entry, ())
 
 

@@ -17,6 +17,7 @@ from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.chart_of_accounts import LedgerType
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.load_metadata import noise_notes
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.sheets import Column, Kind, SheetProblems, read_table, unguard
@@ -24,6 +25,7 @@ from accounting_analytics.core.sheets import Column, Kind, SheetProblems, read_t
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from accounting_analytics.core.column_conversion import ExactColumn
     from accounting_analytics.reports.statements.rows import Chart
 
 BudgetLike = pd.DataFrame | str | Path
@@ -74,10 +76,13 @@ class Budget:
         Name of the file, or ``budget``.
     lines : tuple of BudgetLine
         Amounts in the order of months and rows; a ledger and month that are not stated have none, which is not zero.
+    notes : tuple of str
+        What was assumed of its amounts.
     """
 
     source: str
     lines: tuple[BudgetLine, ...]
+    notes: tuple[str, ...] = ()
 
     @cached_property
     def months(self) -> frozenset[dt.date]:
@@ -119,21 +124,23 @@ def read_budget(given: BudgetLike, chart: Chart, scale: int, allowed: Collection
 
     All rows that cannot be used are named together.
     """
+    source, notes = "budget", tuple[str, ...]()
     if isinstance(given, str | Path):
         path = to_path(given, "budget")
         problems, rows = read_rows(path)
         source = path.name
     else:
         require_type(given, pd.DataFrame, "budget", _EXPECTED)
-        problems, rows = SheetProblems("budget"), list(_rows_of_frame(given, scale))
-        source = "budget"
+        amounts = _amounts_of_frame(given, scale)
+        problems, rows = SheetProblems("budget"), list(_rows_of_frame(given, amounts.column))
+        notes = tuple(f"Of the budget: {note}" for note in noise_notes(amounts.noise_removed))
     reader = _BudgetReader(chart, scale, frozenset(allowed), allowed_text, problems)
     found = [line for row in rows if (line := reader.line(row)) is not None]
     reader.refuse_repeated(found)
     problems.refuse()
     if not found:
         raise InputError(f"budget: {source} has no amount; {_EXPECTED}")
-    return Budget(source, tuple(sorted(found, key=lambda line: (line.month, line.row))))
+    return Budget(source, tuple(sorted(found, key=lambda line: (line.month, line.row))), notes)
 
 
 def read_rows(path: Path) -> tuple[SheetProblems, list[_StatedRow]]:
@@ -153,19 +160,23 @@ def read_rows(path: Path) -> tuple[SheetProblems, list[_StatedRow]]:
     return table.problems, rows
 
 
-def _rows_of_frame(frame: pd.DataFrame, scale: int) -> Iterator[_StatedRow]:
-    """Yield the rows of a table that have an amount."""
+def _amounts_of_frame(frame: pd.DataFrame, scale: int) -> ExactColumn:
+    """Read the amounts of a table, and check its columns."""
     if missing := [name for name in COLUMNS if name not in frame]:
         raise InputError(f"budget lacks {join_ids(missing)}; {_EXPECTED}")
     if twice := [name for name in COLUMNS if list(frame.columns).count(name) > 1]:
         raise InputError(f"budget has {join_ids(twice)} more than once; {_EXPECTED}")
-    frame = frame.reset_index(drop=True)
     numbers = pd.Series(range(1, len(frame) + 1), name="row")
     try:
-        amounts = exact_amounts(frame["amount"], scale, numbers).column
+        return exact_amounts(frame["amount"].reset_index(drop=True), scale, numbers)
     except InputError as error:
         raise type(error)(f"budget: {error}") from None
-    for number, ledger, month, amount in zip(numbers, frame["ledger"], frame["month"], amounts, strict=True):
+
+
+def _rows_of_frame(frame: pd.DataFrame, amounts: pd.Series[Any]) -> Iterator[_StatedRow]:
+    """Yield the rows of a table that have an amount."""
+    rows = zip(frame["ledger"], frame["month"], amounts, strict=True)
+    for number, (ledger, month, amount) in enumerate(rows, start=1):
         if not pd.isna(amount):
             text = unguard(ledger) if isinstance(ledger, str) else ledger
             yield _StatedRow(number, text, unguard(month) if isinstance(month, str) else month, amount)

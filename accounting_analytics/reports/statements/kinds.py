@@ -556,7 +556,7 @@ def _refuse_split_parents(budget: Budget, layout: Layout, chart: Chart) -> None:
 
 def _budget_notes(budget: Budget, columns: Columns, layout: Layout) -> Iterator[str]:
     """Say what the budget is, which columns it has no amounts for, and which sections."""
-    yield source_note(budget)
+    yield from (source_note(budget), *budget.notes)
     known = _budget_months(columns, budget)
     unknown = {
         f"{month:%Y-%m}"

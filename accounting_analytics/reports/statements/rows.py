@@ -257,9 +257,9 @@ class LayoutBuilder:
         found = {one for one in section.ledger_ids if self.moved(section.measure, one)}
         ancestors = self.chart.tree.hierarchy.ancestors
         budgeted = [one for one in section.ledger_ids if one in (self._budgeted or ())]
-        for one in sorted(budgeted, key=lambda one: len(list(ancestors(one))), reverse=True):
-            if found.isdisjoint(_subtree(one, children)):
-                found.add(one)
+        for ledger_id in sorted(budgeted, key=lambda ledger_id: len(list(ancestors(ledger_id))), reverse=True):
+            if found.isdisjoint(_subtree(ledger_id, children)):
+                found.add(ledger_id)
         return found
 
     def _equal_to_section(self, roots: Sequence[str], branches: _Branches) -> list[str]:

@@ -263,6 +263,13 @@ def test_a_budget_is_read_of_any_table(tmp_path):
     assert income["Rent", "2025-01 budget"].terms[0].label == "Rent, Jan 2025 (budget.csv, row 3)"
 
 
+def test_rounding_noise_of_floats_is_removed_and_noted():
+    """Amounts that were calculated are those of whole cents."""
+    income = aa.income_statement(small_books(), "2025-01", budget=budget_of(("Rent", "2025-01", 0.1 + 0.2)))
+    assert amounts(income, "Rent", "2025-01 budget") == ["0.30"]
+    assert "Of the budget: 1 amount had float rounding noise, which was removed." in income.notes
+
+
 BOTH = (
     "'Premises:Rent' is below 'Premises', which has an amount for 2025-01 in row 1: it may be a part of that or come on"
 )
