@@ -107,6 +107,19 @@ def test_the_twelve_months_are_the_last_whole_ones_before_the_budget():
         aa.draft_budget(later, ("2026-01-01", "2026-01-15"))
 
 
+def test_own_amounts_of_a_parent_are_no_total(tmp_path):
+    """A ledger with lines of its own and others below it is written with own: before it, and is read as that."""
+    ledgers = LEDGERS.assign(
+        editable=True, created_at=pd.NaT, parent_id=["rent" if one == "wages" else None for one in LEDGERS["id"]]
+    )
+    year = aa.Books(frame_of(entries()), ledgers, ("2025-01-01", "2025-12-31"), time_zone="UTC", opening="2025-01-01")
+    draft = aa.draft_budget(year, "2026", path=tmp_path / "budget.csv")
+    assert set(draft["ledger"]) == {"own:Rent", "Rent:Wages", "Sales"}
+    income = aa.income_statement(year, "2026-01", budget=tmp_path / "budget.csv")
+    assert income["Rent", "2026-01 budget"].amount == 3_499 + 4_000
+    assert income["outside_budget", "2026-01"].amount == 0
+
+
 def test_other_sides_and_entries_without_cash_keep_their_amounts(demo_company):
     """Depreciation has no payment; what a payment pays beside expenses is in no budget; each ledger is found again."""
     loaded = aa.load_books(demo_company.client, progress=False)

@@ -16,6 +16,7 @@ from accounting_analytics.core.money import format_amount, from_minor_units, to_
 from accounting_analytics.core.periods import Period, day_label, days_label, local_date, zone
 from accounting_analytics.core.sheets import write_table
 from accounting_analytics.reports.books.value import to_books
+from accounting_analytics.reports.figures.figure import OWN
 from accounting_analytics.reports.payees.recurring import recurring_payments
 from accounting_analytics.reports.statements.budget import COLUMNS
 from accounting_analytics.reports.statements.columns import month_end, whole_months
@@ -59,9 +60,9 @@ def draft_budget(
     Returns
     -------
     DataFrame
-        ``ledger`` (path), ``month`` (``2027-01``), ``amount`` (positive on the normal side of the ledger's type; null
-        where nothing was booked: no budget is stated, not zero) and ``note`` (what recurs in it); a row for each month
-        of each ledger with an amount.
+        ``ledger`` (path, after ``own:`` of a parent's own amounts), ``month`` (``2027-01``), ``amount`` (positive on
+        the normal side of the ledger's type; null where nothing was booked: no budget is stated, not zero) and ``note``
+        (what recurs in it); a row for each month of each ledger with an amount.
 
     Raises
     ------
@@ -204,13 +205,16 @@ def _frame_of(booked: Counter[tuple[str, int]], due: Due, shown: _Shown, file: P
     """Make the table of a draft, and write it, if there is a file."""
     scale, names = shown.books.scale, shown.books.names
     rows: list[tuple[str, str, int | None, str]] = []
+    ancestors = names.hierarchy.ancestors
+    parents = {above for ledger_id in shown.ledger_ids for above in ancestors(ledger_id)}
     for ledger_id in shown.ledger_ids:
         of_ledger = []
+        text = f"{OWN if ledger_id in parents else ''}{names.unique_path(ledger_id)}"
         for month in shown.months:
             payments = due.get((ledger_id, month), [])
             units = booked[ledger_id, month.month] + sum(units for _, units in payments)
             texts = (f"{who} {format_amount(from_minor_units(units, scale))}" for who, units in payments)
-            of_ledger.append((names.unique_path(ledger_id), f"{month:%Y-%m}", units or None, "; ".join(texts)))
+            of_ledger.append((text, f"{month:%Y-%m}", units or None, "; ".join(texts)))
         rows += of_ledger if any(units for _, _, units, _ in of_ledger) else []
     frame = pd.DataFrame(rows, columns=[*COLUMNS, "note"])
     exact = [None if units is None else from_minor_units(units, scale) for _, _, units, _ in rows]

@@ -21,6 +21,7 @@ from accounting_analytics.core.load_metadata import noise_notes
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.sheets import Column, Kind, SheetProblems, read_table, unguard
+from accounting_analytics.reports.figures.figure import OWN
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -51,19 +52,22 @@ class BudgetLine(NamedTuple):
     Attributes
     ----------
     ledger_id : str
-        A ledger; a parent's amount is that of all ledgers below it.
+        A ledger; a parent's amount is that of all ledgers below it, too, unless it is its own.
     month : date
         First day of the month.
     units : int
         Signed units, debits positive.
     row : int
         Row of the table, counted from 1, or of the file, as a spreadsheet numbers it.
+    is_own : bool
+        Whether it is the ledger's own amount, without those below it.
     """
 
     ledger_id: str
     month: dt.date
     units: int
     row: int
+    is_own: bool = False
 
 
 @dataclass(frozen=True)
@@ -193,22 +197,24 @@ class _BudgetReader:
 
     def line(self, row: _StatedRow) -> BudgetLine | None:
         """Read a row; None where it cannot be used, which is a problem."""
+        names, text = self._chart.names, row.ledger
+        is_own = isinstance(text, str) and text.startswith(OWN) and text not in names
         try:
-            ledger_id = self._chart.names.find(row.ledger)
+            ledger_id = names.find(text.removeprefix(OWN) if is_own else text)
             month = _read_month(row.month)
             units = to_minor_units(row.amount, self._scale)
         except InputError as error:
             self._problems.add(str(error), row.number)
             return None
-        path = self._chart.names.path(ledger_id)
+        path = names.path(ledger_id)
         if ledger_id not in self._allowed:
             self._problems.add(f"{quote(path)} has no budget here: {self._allowed_text}", row.number)
             return None
         side = _NORMAL_SIDES[LedgerType(self._chart.type_of(ledger_id))]
-        return BudgetLine(ledger_id, month, side * units, row.number)
+        return BudgetLine(ledger_id, month, side * units, row.number, is_own)
 
     def refuse_repeated(self, lines: Iterable[BudgetLine]) -> None:
-        """Refuse a ledger and month that are stated twice, and a parent beside a ledger below it."""
+        """Refuse a ledger and month that are stated twice, and a parent beside a ledger below it, or its own amount."""
         stated: dict[tuple[str, dt.date], BudgetLine] = {}
         path, ancestors = self._chart.names.path, self._chart.tree.hierarchy.ancestors
         for line in lines:
@@ -217,14 +223,13 @@ class _BudgetReader:
                 what = f"{quote(path(line.ledger_id))} has an amount for {line.month:%Y-%m} in row {first.row} already"
                 self._problems.add(f"{what}; give one of them, or their sum", line.row)
         for line in stated.values():
-            above = next(
-                (stated[one, line.month] for one in ancestors(line.ledger_id) if (one, line.month) in stated), None
-            )
+            parents = (stated.get((one, line.month)) for one in ancestors(line.ledger_id))
+            above = next((parent for parent in parents if parent is not None and not parent.is_own), None)
             if above is not None:
                 self._problems.add(
                     f"{quote(path(line.ledger_id))} is below {quote(path(above.ledger_id))}, which has an amount for "
                     f"{line.month:%Y-%m} in row {above.row}: it may be a part of that or come on top; give the amounts "
-                    "of one level",
+                    f"of one level, or write {quote(OWN + path(above.ledger_id))} for what is its own alone",
                     line.row,
                 )
 

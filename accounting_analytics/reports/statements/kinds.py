@@ -20,6 +20,7 @@ from accounting_analytics.reports.books.ledger_tree import LedgerTree
 from accounting_analytics.reports.books.opening import Opening
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
+from accounting_analytics.reports.figures.figure import OWN
 from accounting_analytics.reports.figures.selections import Span
 from accounting_analytics.reports.statements.budget import Budget, read_budget, source_note
 from accounting_analytics.reports.statements.columns import (
@@ -201,8 +202,9 @@ def cash_flow_statement(
     budget : DataFrame or path, optional
         A table, a CSV file or an Excel workbook with ``ledger`` (id, unique name or path), ``month`` (``2027-01``) and
         ``amount``, which is compared. An amount is positive on the normal side of its ledger's type, whatever the
-        statement: rent of 2,000 is 2,000 out of cash here. That of a parent is of all ledgers below it. What has no
-        amount has no budget, which is not zero. Columns are whole months then.
+        statement: rent of 2,000 is 2,000 out of cash here. That of a parent is of all ledgers below it, that of
+        ``own:Premises`` of the parent alone. What has no amount has no budget, which is not zero. Columns are whole
+        months then.
 
     Returns
     -------
@@ -538,7 +540,7 @@ def _budget_months(columns: Columns, budget: Budget) -> frozenset[dt.date]:
 def _refuse_split_parents(budget: Budget, layout: Layout, chart: Chart) -> None:
     """Refuse an amount of a parent with ledgers in other sections: it may be of its section, or of all of them."""
     ancestors = chart.tree.hierarchy.ancestors
-    for line in {line.ledger_id: line for line in reversed(budget.lines)}.values():
+    for line in {line.ledger_id: line for line in reversed(budget.lines) if not line.is_own}.values():
         inside = layout.by_key[line.ledger_id].ledger_ids
         elsewhere = [
             chart.names.path(one)
@@ -547,10 +549,11 @@ def _refuse_split_parents(budget: Budget, layout: Layout, chart: Chart) -> None:
             if line.ledger_id in ancestors(one)
         ]
         if elsewhere:
+            path = chart.names.path(line.ledger_id)
             raise InputError(
-                f"budget: {budget.source}, row {line.row}: {quote(chart.names.path(line.ledger_id))} has ledgers below "
-                f"it in other sections ({join_ids(elsewhere)}), and its amount may be of its own section or of all; "
-                "give the amounts of the ledgers below it"
+                f"budget: {budget.source}, row {line.row}: {quote(path)} has ledgers below it in other sections "
+                f"({join_ids(elsewhere)}), and its amount may be of its own section or of all; give those of the "
+                f"ledgers below it, or write {quote(OWN + path)} for what is its own alone"
             )
 
 

@@ -303,13 +303,13 @@ class StatementFigures:
     def _budget_lines(self, row: Row, column: StatementColumn) -> list[BudgetLine]:
         """Amounts that the budget states for a row; of a month that it has none of, there are none in the column.
 
-        What is stated for a parent is of its total, not of its own amount.
+        What is stated for a parent is of its total, not of its own amount, unless it says so.
         """
         months = column.months
-        is_part = row.kind == "own" and self._is_parent(row.ledger_ids[0])
-        if self.budget is None or is_part or not self.budget.covers(months):
+        if self.budget is None or not self.budget.covers(months):
             return []
-        return self.budget.of(row.ledger_ids, months)
+        is_part = row.kind == "own" and self._is_parent(row.ledger_ids[0])
+        return [line for line in self.budget.of(row.ledger_ids, months) if line.is_own or not is_part]
 
     def _has_margin(self, row: Row, column: StatementColumn) -> bool:
         """Whether each section with amounts that a margin is made of has a budget: without, it would be too high."""
@@ -344,8 +344,8 @@ class StatementFigures:
         for month in (month for _, period in column.periods for month in whole_months(period)):
             budgeted = {
                 below
-                for one in (self.budget.ledgers_of({month.start_date}) if self.budget else ())
-                for below in self.layout.by_key[one].ledger_ids
+                for line in (self.budget.of(row.ledger_ids, {month.start_date}) if self.budget else ())
+                for below in ((line.ledger_id,) if line.is_own else self.layout.by_key[line.ledger_id].ledger_ids)
             }
             span = self.rules.span(row.measure, month)
             if span not in self.unknown:

@@ -3,6 +3,7 @@
 import datetime as dt
 import re
 from decimal import Decimal
+from typing import NamedTuple
 
 import duckdb
 import openpyxl
@@ -205,6 +206,17 @@ def test_a_figure_has_one_value_whatever_was_loaded(demo_books):
     assert found[0][1][1] == "20000.00"
 
 
+def test_the_own_amount_of_a_parent_stands_beside_those_below_it():
+    """It is written with own: before it, also where the ledgers below it are of other sections."""
+    budget = budget_of(("own:Premises", "2025-01", 10), ("Rent", "2025-01", 2_000), ("own:split", "2025-01", 7))
+    income = aa.income_statement(small_books(), "2025-01", budget=budget)
+    assert amounts(income, "Premises", "2025-01 budget") == ["2010.00"]
+    assert amounts(income, "Costs", "2025-01 budget", "2025-01 difference") == ["7.00", "-7.00"]
+    assert amounts(income, "own:premises", "2025-01 budget") == ["10.00"]
+    assert amounts(income, "Power", "2025-01 budget") == [None]
+    assert income["outside_budget", "2025-01"].entries["ledger_id"].tolist() == ["sales", "power"]
+
+
 def stated_rows(figure, sign=1):
     """Rows of the budget that a figure is made of, each with its units and the sign they have in it."""
     if not figure.terms:
@@ -395,9 +407,18 @@ FRAMES = {"pandas": lambda table: table.to_pandas(), "polars": pl.from_arrow, "d
 MONTHS = [f"{year}-{month:02}" for year in (2024, 2025) for month in range(1, 13)][:18]
 
 
+class StatedRow(NamedTuple):
+    """A row of a budget: a ledger with those below it, or its own amount alone."""
+
+    ledger: str
+    month: str
+    units: int
+    is_own: bool = False
+
+
 @st.composite
 def budgets(draw, naive, kind):
-    """Draw amounts of ledgers of which none is above another, and none has ledgers in several sections."""
+    """Draw amounts of ledgers: totals of one section, none above another amount of the month, and own amounts."""
     ledgers = naive.ledgers
 
     def above(one):
@@ -407,23 +428,17 @@ def budgets(draw, naive, kind):
     def section(one):
         return naive.section(kind, one)
 
-    usable = [
-        one.id
-        for one in ledgers.values()
-        if not one.is_required and not one.is_cash and section(one.id) is not None
-        if all(section(other) == section(one.id) for other in ledgers if one.id in above(other))
-    ]
-    rows = draw(
-        st.lists(
-            st.tuples(st.sampled_from(usable), st.sampled_from(MONTHS), st.integers(-(10**12), 10**12)),
-            min_size=1, max_size=24, unique_by=lambda row: row[:2],
-        )
-    )  # fmt: skip
+    usable = [one.id for one in ledgers.values() if not (one.is_required or one.is_cash) and section(one.id)]
+    whole = {one for one in usable if all(section(other) == section(one) for other in ledgers if one in above(other))}
+    parts = (st.sampled_from(usable), st.sampled_from(MONTHS), st.integers(-(10**12), 10**12), st.booleans())
+    rows = draw(st.lists(st.builds(StatedRow, *parts), min_size=1, max_size=24, unique_by=lambda row: row[:2]))
     kept = []
-    for ledger, month, units in rows:
-        others = {other for other, of, _ in kept if of == month}
-        if others.isdisjoint(above(ledger)) and not any(ledger in above(one) for one in others):
-            kept.append((ledger, month, units))
+    for drawn in rows:
+        row = drawn._replace(is_own=drawn.is_own or drawn.ledger not in whole)
+        others = [other for other in kept if other.month == row.month]
+        is_below = any(not other.is_own and other.ledger in above(row.ledger) for other in others)
+        if not is_below and (row.is_own or not any(row.ledger in above(other.ledger) for other in others)):
+            kept.append(row)
     return kept
 
 
@@ -439,18 +454,18 @@ def test_budgets_of_random_books(kind, naive, data):
     sides = {"asset": -1, "expense": -1} if kind == CASH else {}
     for column in [one for one in statement.columns if one.kind in {"period", "total"}]:
         months = {f"{month:%Y-%m}" for month in column.months}
-        stated = {number: row for number, row in enumerate(rows, start=1) if row[1] in months}
-        is_covered = months <= {month for _, month, _ in rows}
+        stated = {number: row for number, row in enumerate(rows, start=1) if row.month in months}
+        is_covered = months <= {row.month for row in rows}
         for row in statement.figures.layout.by_key.values():
             budget, difference = (statement[f"{row.key}|{column.key} {name}"] for name in ("budget", "difference"))
             if row.kind not in {"ledger", "subtotal"} or row.key == "outside_budget":
                 continue
-            own = {number for number, (one, _, _) in stated.items() if one in row.ledger_ids} if is_covered else set()
-            if not own:
+            found = {number: one for number, one in stated.items() if is_covered and one.ledger in row.ledger_ids}
+            if not found:
                 assert (budget.units, budget.text, difference.text) == (None, "", "")
                 continue
-            signed = {n: rows[n - 1][2] * sides.get(naive.ledgers[rows[n - 1][0]].type, 1) for n in own}
-            assert stated_rows(budget) == signed
+            signs = {number: sides.get(naive.ledgers[one.ledger].type, 1) for number, one in found.items()}
+            assert stated_rows(budget) == {number: signs[number] * one.units for number, one in found.items()}
             assert difference.units == statement[f"{row.key}|{column.key}"].units - budget.units
         assert_nothing_lost(statement, column, naive, kind, stated if is_covered else None)
 
@@ -461,9 +476,10 @@ def statement_of_budget(kind, naive, rows, unit, frame):
         frame, ledger_frame(naive), ("2024-01-01", "2025-06-30"), time_zone=naive.zone,
         opening=None if kind == INCOME else BOOKS_START,
     )  # fmt: skip
-    budget = budget_of(*((ledger, month, Decimal(units) / 100) for ledger, month, units in rows))
+    texts = [f"own:{row.ledger}" if row.is_own else row.ledger for row in rows]
+    budget = budget_of(*((text, row.month, Decimal(row.units) / 100) for text, row in zip(texts, rows, strict=True)))
     compare, columns = ["total", "budget"], "month"
-    covered = sorted({month for _, month, _ in rows})
+    covered = sorted({row.month for row in rows})
     if unit == "quarter":  # any months as one column
         columns = [(f"{covered[0]}-01", pd.Period(covered[0]).end_time.date())]
     return getattr(aa, FUNCTIONS[kind])(found, columns=columns, compare=compare, budget=budget)
@@ -477,9 +493,9 @@ def assert_nothing_lost(statement, column, naive, kind, stated):
         assert outside.text == ""
         return
     covered = {
-        (below, month)
-        for ledger, month, _ in stated.values()
-        for below in statement.figures.layout.by_key[ledger].ledger_ids
+        (below, row.month)
+        for row in stated.values()
+        for below in ([row.ledger] if row.is_own else statement.figures.layout.by_key[row.ledger].ledger_ids)
     }
     counted = [
         line
