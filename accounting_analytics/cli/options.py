@@ -114,8 +114,8 @@ class GivenDays:
         first, last = self.optional_dates(time_zone, first_month)
         if first is None and last is None:
             raise InputError(
-                f"no days are given: add --period ({_EXAMPLES}), or --start-date and --end-date; an outlook, ages and "
-                "what recurs take --end-date alone"
+                f"no days are given: add --period ({_EXAMPLES}), or --start-date and --end-date; an outlook, ages, "
+                "what recurs and a draft of a budget take --end-date alone"
             )
         if first is None or last is None:
             missing = "--start-date" if first is None else "--end-date"
