@@ -67,10 +67,12 @@ def sync(
     """Bring local books up to date, and prove them.
 
     The first sync loads everything, or the days that are given, and continues where an interrupted one ended. Every
-    later one reads the recent days again, compares each month with the service's report, and reads again what differs.
+    later one reads the recent days again, compares each month with the service's report, and reads again what differs:
+    on these days the cash ledgers and those that the entries in question name.
     Entries without cash, which no report shows, are read in all months where that takes at most 100 requests, else the
     months that were not read are named. Texts, tags, and transfers between cash accounts within a month are read again
-    a few months at a time; the other months are named too. Exit code 3 if a month
+    a few months at a time; the other months are named too. Without a last day, books end with the month of the latest
+    line, and with this month at the latest. Exit code 3 if a month
     does not agree with its report, a journal entry is not complete, or closed days have changed.
 
     Parameters

@@ -143,30 +143,52 @@ def refresh_ledgers(
     new_ids: Iterable[str] = (),
     parents: Mapping[str, str | None] | None = None,
     since_first_line: bool = False,
+    shown: Mapping[str, wire.Ledger] | None = None,
+    first_line: dt.datetime | None = None,
 ) -> pd.DataFrame:
-    """Read the fields of known ledgers again, one line of each, and discover those with new ids.
+    """Read the fields of known ledgers again, and discover those with new ids.
 
-    What no line shows stays as it was known. With `since_first_line` it is their first line of any day, which the
-    first day of ``attrs["discovery"]`` then includes.
+    One line of each known ledger is read, unless `shown` has the fields that lines have just shown. What no line shows
+    stays as it was known. With `since_first_line` it is their first line of any day, which the first day of
+    ``attrs["discovery"]`` then includes, as it does a `first_line` that was found otherwise.
     """
     discovery = Discovery.stated(known) or Discovery(len(known), None, days)
     accepted = Period(discovery.accepted.start_date, max(discovery.accepted.end_date, days.end_date), days.time_zone)
     days_of_known = Period(accepted.start_date, days.end_date, days.time_zone) if since_first_line else days
     search = LedgerSearch(client, days.time_zone, DEFAULT_IN_FLIGHT, frozenset(known["id"]), days_of_known)
     search.days, search.first_day = accepted, discovery.first_day
+    if first_line is not None:
+        search.note_days(first_line, first_line)
     rows = known.to_dict("records")
     for row in rows:
         search.add(
             row["id"], row["found_by"], name=row["name"], sort_code=row["sort_code"], cash=row["report_cash_flow"]
         )
+    if shown is not None:
+        search.unprobed = []
+        for ledger_id in sorted(shown):
+            search.set_fields(search.found[ledger_id], shown[ledger_id])
     for ledger_id in (*new_ids, *(parents or {}), *filter(None, (parents or {}).values())):
         search.add(ledger_id, "a line or a report")
-    while search.unprobed:
+    while True:
         search.probe_new()
         for row in rows:
             keep_fields(search.found[row["id"]], row)
         search.read_higher_parents(parents or {})
+        if not search.unprobed:
+            break
     return search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
+
+
+def find_first_line(client: LedgerClient, ledger_ids: Iterable[str], days: Period) -> dt.datetime | None:
+    """Return the instant of the earliest of the first lines of some ledgers; one request for each ledger."""
+
+    def read(ledger_id: str) -> tuple[dt.datetime, ...]:
+        lines = client.iter_line_entries(ledger_id, days.start_date, days.end_date, time_zone=days.time_zone, limit=1)
+        return tuple(as_utc(line.datetime) for line in itertools.islice(lines, 1))
+
+    found = run_in_parallel(read, ledger_ids, threads=DEFAULT_IN_FLIGHT)
+    return min(itertools.chain.from_iterable(found), default=None)
 
 
 def keep_fields(ledger: FoundLedger, row: Mapping[Any, Any]) -> None:

@@ -51,11 +51,12 @@ from accounting_analytics.reports.books.extent import attach_load_metadata
 
 if TYPE_CHECKING:
     import datetime as dt
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.client.records import Ledger
     from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.loading.request import Consistency
 
@@ -151,20 +152,33 @@ def load_line_entries(
         return frame
 
 
+class LoadedLines(NamedTuple):
+    """Line entries as an exact Arrow table, and the ledgers that their pages have shown, by id."""
+
+    lines: pa.Table
+    shown: dict[str, Ledger]
+
+
 def load_line_table(
     client: LedgerClient,
-    ledger_ids: Iterable[str],
-    days: Period,
+    days: Mapping[str, Period],
     *,
     is_cashflow: bool | None = None,
+    with_ledgers: bool = False,
     progress: bool | None = None,
-) -> pa.Table:
-    """Load all line entries of some ledgers as an exact Arrow table without local dates, ordered by (datetime, id)."""
-    request = LoadRequest.from_options(
-        client, ledger_ids, days.start_date, days.end_date, time_zone=days.time_zone, is_cashflow=is_cashflow
-    )
+) -> LoadedLines:
+    """Load all line entries of some ledgers, each on its own days, without local dates, ordered by (datetime, id).
+
+    With `with_ledgers` the pages show the fields of each ledger that has lines, and of its parents.
+    """
+    periods = list(days.values())
+    span = min(one.start_date for one in periods), max(one.end_date for one in periods)
+    request = LoadRequest.from_options(client, days, *span, time_zone=periods[0].time_zone, is_cashflow=is_cashflow)
+    windows = [Window(ledger_id, period, with_ledger=with_ledgers) for ledger_id, period in days.items()]
     with LoadProgress(progress, lambda: client.quota.remaining) as bar:
-        return join_windows(load_windows(request, WindowStore(), bar))[0]
+        reader = WindowReader(request, windows)
+        loaded = load_windows(request, WindowStore(), bar, reader, windows)
+        return LoadedLines(join_windows(loaded)[0], reader.shown)
 
 
 def join_windows(loaded: LoadedWindows) -> tuple[pa.Table, int]:
@@ -239,10 +253,20 @@ def is_one_page(windows: Sequence[FinishedWindow]) -> bool:
     return [one.counts.pages for one in windows] == [1]
 
 
-def load_windows(request: LoadRequest, store: WindowStore, progress: LoadProgress) -> LoadedWindows:
-    """Read every window that the store does not have yet, and check that no ledger changed meanwhile."""
-    unread = unread_windows(request.ledger_ids, request.period, store.windows)
-    reader, verified = WindowReader(request, unread), request.verified
+def load_windows(
+    request: LoadRequest,
+    store: WindowStore,
+    progress: LoadProgress,
+    reader: WindowReader | None = None,
+    unread: Sequence[Window] | None = None,
+) -> LoadedWindows:
+    """Read the windows that the store does not have yet, and check that no ledger changed meanwhile.
+
+    They are `unread`, or all days of each ledger.
+    """
+    if unread is None:
+        unread = unread_windows(request.ledger_ids, request.period, store.windows)
+    reader, verified = reader or WindowReader(request, unread), request.verified
     finished = len(store.windows)
     progress.update(sum(one.counts.lines for one in store.windows))
     try:
@@ -320,7 +344,7 @@ def check_newest_days(reader: WindowReader, store: WindowStore, ledger_ids: set[
     def check(ledger_id: str) -> _Reread:
         windows = by_ledger[ledger_id]
         newest = max((one for one in windows if one.counts.lines), key=lambda one: one.window.period)
-        first, end = _newest_day(newest), min(reader.request.period.end_date, reader.last_day)
+        first, end = _newest_day(newest), min(max(one.window.period.end_date for one in windows), reader.last_day)
         days = Period(first, max(first, end), newest.window.period.time_zone)
         since = [one for one in windows if one.window.period.end_date >= days.start_date]
         return _read_again(reader, Window(ledger_id, days), since)

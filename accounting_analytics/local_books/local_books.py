@@ -91,10 +91,11 @@ class LocalBooks(VersionReader, Result):
         """Bring the books up to date with the service, and compare every month with its cash flow report.
 
         The first sync loads everything, and continues where an interrupted one ended, if the ledgers and days are still
-        the same. A later one reads the ledgers and
-        the recent days again, compares each month with the service's own report, and reads again what differs. Entries
-        without cash, which no report shows, are read again in all months where that takes at most 100 requests, one for
-        each ledger that is not cash and one more for each 1,000 lines. Where it takes more, those of closed months are
+        the same. A later one reads the recent days again, compares each month with the service's own report, and reads
+        again what differs: on these days the cash ledgers and those that the entries in question name, and all of the
+        month where that is not enough. Entries without cash, which no report shows, are read again in all months where
+        that takes at most 100 requests, one for each ledger that is not cash and one more for each 1,000 lines. Where
+        it takes more, those of closed months are
         read, or those of some of the ledgers, which take turns, and the result names the months that are left. Texts
         and tags are read again by rota. One version is written; until then readers see the one before.
 
@@ -104,15 +105,15 @@ class LocalBooks(VersionReader, Result):
             The service.
         start_date, end_date : date-like, optional
             First and last day of the books, both inclusive; by default the first of the month of the earliest line, and
-            the last day of this month. Books are only ever extended.
+            the last of the month of the latest line, or of this month if that is earlier. Books are only ever extended.
         time_zone : str or ZoneInfo, optional
             Zone that days are counted in, at the first sync; by default the client's, else UTC.
         lookback_days : int
             Days before the last sync that are read again.
         months_a_night : int
-            Months that are read again whole, those that were read longest ago first, together with the first line of
-            each ledger, which shows whether one is before the first day, and the entries without cash; 0 reads only
-            what the reports show to be different.
+            Months that are read again whole, those that were read longest ago first, together with the entries without
+            cash and what shows whether a line is before the first day; 0 reads only what the reports show to be
+            different.
         parents : mapping, optional
             Ledger id to parent id (None for a root), where the service does not show parents.
         progress : bool, optional

@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.exact_sums import ExactLines
-from accounting_analytics.core.load_metadata import DayRange, merge_days
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.loading.arrow_lines import with_local_dates
 from accounting_analytics.local_books.storage import exact_lines
@@ -18,6 +17,7 @@ from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Mapping
     from decimal import Decimal
 
@@ -33,12 +33,13 @@ class ComparedMonth(NamedTuple):
     """The lines of a month compared with its report, and the balances at its end.
 
     `difference` is how they differ, `incompleteness` why journal entries are not complete, each empty where all is
-    well; `days` are those of the lines in question.
+    well; `places` are the days and ledgers of the entries in question, `ledger_ids` the ledgers whose sums differ.
     """
 
     difference: str
     incompleteness: str
-    days: list[DayRange]
+    places: frozenset[tuple[dt.date, str]]
+    ledger_ids: frozenset[str]
     ending_balances: pd.DataFrame
 
     @property
@@ -67,21 +68,31 @@ def compare_month(
     result = compare_reports(reported, recomputed)
     incomplete, entry_ids = ("", []) if is_complete else find_incompleteness(lines, days, scale)
     if result.ties:
-        open_lines = lines.filter(pc.is_in(lines["journal_entry_id"], value_set=pa.array(entry_ids, pa.string())))
-        return ComparedMonth("", incomplete, _days_of([open_lines], days.time_zone), recomputed.exact().ending_balances)
-    ids = pa.array(result.differences["line_id"].dropna().unique(), pa.string())
-    listed = reported.exact().lines
-    of_report = pa.table({"id": pa.array(listed["line_id"], pa.string()), "datetime": listed["datetime"]})
-    tables = [one.filter(pc.is_in(one["id"], value_set=ids)) for one in (of_report, lines.select(["id", "datetime"]))]
-    difference = f"{count_of(len(result.differences), 'difference')}; {result.differences['explanation'].iloc[0]}"
-    return ComparedMonth(difference, incomplete, _days_of(tables, days.time_zone), reported.exact().ending_balances)
+        places = _places_of(_lines_of_entries(lines, entry_ids), days.time_zone)
+        return ComparedMonth("", incomplete, places, frozenset(), recomputed.exact().ending_balances)
+    differing, exact = result.differences, reported.exact()
+    entries = _lines_of_entries(lines, [*entry_ids, *differing["journal_entry_id"].dropna()])
+    listed = exact.lines[exact.lines["line_id"].isin(differing["line_id"].dropna())]
+    of_report = pa.table({"ledger_id": pa.array(listed["ledger_id"], pa.string()), "datetime": listed["datetime"]})
+    places = _places_of(entries, days.time_zone) | _places_of(of_report, days.time_zone)
+    ledger_ids = frozenset(differing.loc[differing["what"] == "net_cash_flow", "ledger_id"])
+    difference = f"{count_of(len(differing), 'difference')}; {differing['explanation'].iloc[0]}"
+    return ComparedMonth(difference, incomplete, places, ledger_ids, exact.ending_balances)
 
 
-def _days_of(tables: Iterable[pa.Table], time_zone: str) -> list[DayRange]:
-    """Local days of the lines of some tables."""
-    dates = (pc.unique(with_local_dates(table, time_zone)["local_date"]).to_pylist() for table in tables)
-    days = {instant.date() for column in dates for instant in column}
-    return merge_days(DayRange(day, day) for day in days)
+def _lines_of_entries(lines: pa.Table, entry_ids: Iterable[str]) -> pa.Table:
+    """Select all lines of some journal entries."""
+    return lines.filter(pc.is_in(lines["journal_entry_id"], value_set=pa.array(entry_ids, pa.string())))
+
+
+def _places_of(lines: pa.Table, time_zone: str) -> frozenset[tuple[dt.date, str]]:
+    """Return the local days and the ledgers of some lines, with those opposite to them where they are named."""
+    days = [instant.date() for instant in with_local_dates(lines, time_zone)["local_date"].to_pylist()]
+    places = {*zip(days, lines["ledger_id"].to_pylist(), strict=True)}
+    if "opposing_ledger_ids" in lines.column_names:
+        texts = zip(days, lines["opposing_ledger_ids"].to_pylist(), strict=True)
+        places |= {(day, ledger) for day, text in texts if text for ledger in text.split(LIST_SEPARATOR)}
+    return frozenset(places)
 
 
 def find_incompleteness(lines: pa.Table, month: Period, scale: int) -> tuple[str, list[str]]:

@@ -19,8 +19,8 @@ from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.periods import Period, choose_zone, day_label, parse_date
 from accounting_analytics.exports.books_to_export import ExportedBooks
 from accounting_analytics.loading.arrow_lines import lines_within, to_line_frame
-from accounting_analytics.local_books.entries_without_cash import touch_cash
 from accounting_analytics.local_books.queries import BooksQueries, scan_files
+from accounting_analytics.local_books.reading_plan import touch_cash
 from accounting_analytics.local_books.storage import BooksFolder, exact_lines, load_metadata, table_schema
 from accounting_analytics.reports.books.extent import attach_load_metadata
 from accounting_analytics.reports.books.value import Books

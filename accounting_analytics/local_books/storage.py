@@ -288,9 +288,16 @@ class WorkingCopy:
         self._empty = table_schema(scale).empty_table()
         self._arrived: dict[str, str] = {}
 
-    def read(self, month: str) -> pa.Table:
-        """Line entries of a month."""
-        return self._folder.read(self.files[month]) if month in self.files else self._empty
+    def read(self, month: str, columns: list[str] | None = None) -> pa.Table:
+        """Line entries of a month, or some of their columns."""
+        if month in self.files:
+            return self._folder.read(self.files[month], columns)
+        return self._empty if columns is None else self._empty.select(columns)
+
+    def read_days(self, days: Period) -> pa.Table:
+        """Line entries of some days."""
+        tables = [lines_within(self.read(month.month), days) for month in days.months()]
+        return pa.concat_tables([self._empty, *tables])
 
     def replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> None:
         """Replace the lines of some days, all or those chosen."""
@@ -310,8 +317,8 @@ class WorkingCopy:
     def remove_moved(self) -> None:
         """Remove lines that were read in one month from the months that they were in before."""
         moved, self._arrived = self._arrived, {}
-        for name, file in list(self.files.items()) if moved else ():
-            found = self._folder.read(file, columns=["id"])["id"]
+        for name in list(self.files) if moved else ():
+            found = self.read(name, ["id"])["id"]
             found = found.filter(_are_in(found, pa.array(moved, pa.string())))
             stale = [line_id for line_id in found.to_pylist() if moved[line_id] != name]
             if stale:

@@ -1,7 +1,8 @@
 """The sync of local books with the service: recent days are read again, every month is compared with its report.
 
-A month that differs from the service's own report is read again, first the days that differ, then all of it. What a
-report cannot show is read again by rota, the months that were read longest ago first.
+Where a month differs from the service's own report, the cash ledgers and those of the entries in question are read
+again on these days, and all of the month if it still differs. What a report cannot show is read again by rota, the
+months that were read longest ago first.
 """
 
 from __future__ import annotations
@@ -19,36 +20,38 @@ import pyarrow.dataset as ds
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.load_metadata import Discovery
-from accounting_analytics.core.periods import Period, choose_zone, day_label, zone
+from accounting_analytics.core.periods import Period, choose_zone, day_label, local_date, zone
 from accounting_analytics.core.progress import progress_bar
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
-from accounting_analytics.loading.ledger_discovery import discover_ledgers, refresh_ledgers
+from accounting_analytics.loading.ledger_discovery import discover_ledgers, find_first_line, refresh_ledgers
 from accounting_analytics.loading.load import load_line_table
 from accounting_analytics.loading.ordered_load import load_in_order
 from accounting_analytics.loading.request import LoadRequest
 from accounting_analytics.local_books.drift import compare_versions
-from accounting_analytics.local_books.entries_without_cash import count_lines, plan_reading, touch_cash
 from accounting_analytics.local_books.month_proof import compare_month
+from accounting_analytics.local_books.reading_plan import days_to_read, plan_reading, survey_lines, touch_cash
 from accounting_analytics.local_books.storage import WorkingCopy
 from accounting_analytics.local_books.versions import LineChanges, MonthRecord, Version
+from accounting_analytics.reports.books.changed_lines import find_changed_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from decimal import Decimal
 
     from accounting_analytics.client import LedgerClient
+    from accounting_analytics.client.records import Ledger
     from accounting_analytics.core.periods import ZoneLike
+    from accounting_analytics.loading.load import LoadedLines
     from accounting_analytics.local_books.drift import Drift
     from accounting_analytics.local_books.month_proof import Balances, ComparedMonth
-    from accounting_analytics.local_books.storage import BooksFolder
+    from accounting_analytics.local_books.reading_plan import LineSurvey, Reading
+    from accounting_analytics.local_books.storage import BooksFolder, Choice
     from accounting_analytics.local_books.versions import StoredFile
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _DAY = dt.timedelta(days=1)
 _MOST_COMPARISONS = 3
 _UNSTABLE = "lines changed at the service while the months were compared; sync again"
-_MOST_RANGES = 3
-"""Ranges of days that are read again one by one; more of them are read as the whole month."""
 
 
 class SyncOptions(NamedTuple):
@@ -156,16 +159,18 @@ class BooksSync:
                 f"the service refuses days before {accepted}, so the first day of the books is not known: give it as "
                 "start_date"
             )
-        self._period = Period(first or min(self._discovery.first_day or end, end).replace(day=1), end, self._time_zone)
+        first = first or min(self._discovery.first_day or end, end).replace(day=1)
+        self._days = self._period = Period(first, end, self._time_zone)
         self._reaches_back = self._begins_with_the_first_line()
         self._loaded = set(self._ledgers["id"])
-        named = [str(self._period), f"scale {self._client.scale}", *sorted(self._loaded)]
+        named = [str(self._days), f"scale {self._client.scale}", *sorted(self._loaded)]
         load = hashlib.sha256("\n".join(named).encode()).hexdigest()
-        request = LoadRequest.from_options(
-            self._client, self._ledgers["id"], self._period.start_date, end, time_zone=self._time_zone
-        )
+        request = LoadRequest.from_options(self._client, self._ledgers["id"], first, end, time_zone=self._time_zone)
         path = self._folder.first_load / "lines.parquet"
         load_in_order(request, path, checkpoint=self._folder.first_load / load, progress=progress)
+        if self._options.last_day is None:
+            self._period = self._days.months()[0]
+            self._extend_to(ds.dataset(path).to_table(["datetime"]))
         opposing: set[str] = set()
         for month, lines in _by_month(ds.dataset(path), self._period):
             self._copy.add(month, lines)
@@ -188,28 +193,35 @@ class BooksSync:
         """Read the days and months that are due."""
         options, before = self._options, last.period
         first, end = options.first_day or before.start_date, max(self._last_day(), before.end_date)
-        self._period = Period(min(first, before.start_date), end, self._time_zone)
+        self._days = Period(min(first, before.start_date), end, self._time_zone)
+        known = end if options.last_day else before.end_date
+        self._period = Period(self._days.start_date, known, self._time_zone)
         self._ledgers = self._folder.read_ledgers(last)
         self._loaded = set(self._ledgers["id"])
         self._reaches_back = last.reaches_back
-        is_extended = self._period.start_date < before.start_date
-        if options.months_a_night > 0 or options.parents or is_extended:
+        is_nightly, is_extended = options.months_a_night > 0, self._period.start_date < before.start_date
+        if options.parents or is_extended or (is_nightly and not self._reaches_back):
             self._refresh_ledgers()
             self._check_first_line()
         if is_extended:
             self._read(Period(self._period.start_date, before.start_date - _DAY, self._time_zone))
             self._anchor = {}
-        since = min(self._at, last.synced_at).astimezone(zone(self._time_zone)).date()
-        recent = min(since - dt.timedelta(days=options.lookback_days), before.end_date + _DAY)
-        if recent <= end:
-            self._read(Period(max(recent, self._period.start_date), end, self._time_zone))
-        due = sorted(last.months, key=lambda month: (self._read_at[month], month))[: options.months_a_night]
-        for month in self._period.months():
-            if month.month in due:
-                self._read(month)
-        if options.months_a_night > 0:
-            self._read_entries_without_cash(last)
+        if not is_nightly:
+            self._read_recent_days(last, ())
+        else:
+            cash, months = self._cash_ids(), self._period.months()
+            survey = survey_lines(self._copy, months, cash)
+            others = sorted(set(self._ledgers["id"]) - set(cash))
+            closed = [Period(one.start_date, one.end_date, self._time_zone) for one in last.closed]
+            readings = plan_reading(survey.without_cash, months, others, closed, last.number)
+            self._read_recent_days(last, readings)
+            self._read_due_months(last, survey)
+            self._read_entries_without_cash(readings)
         self._copy.remove_moved()
+
+    def _cash_ids(self) -> list[str]:
+        """Ids of the ledgers that report cash flow."""
+        return list(self._ledgers.loc[self._ledgers["report_cash_flow"], "id"])
 
     def _check_first_line(self) -> None:
         """Note lines before the first day of books that had none; balances are then those of the reports."""
@@ -224,33 +236,127 @@ class BooksSync:
             )
             self.notes += (note,)
 
-    def _read_entries_without_cash(self, last: Version) -> None:
-        """Read the entries without cash of all months, as far as the requests for them reach."""
-        cash, months = list(self._ledgers.loc[self._ledgers["report_cash_flow"], "id"]), self._period.months()
-        others = sorted(set(self._ledgers["id"]) - set(cash))
-        closed = [Period(one.start_date, one.end_date, self._time_zone) for one in last.closed]
-        counts = count_lines(self._copy, months, cash)
-        for ledger_ids, days in plan_reading(counts, months, others, closed, last.number):
-            lines = load_line_table(self._client, ledger_ids, days, is_cashflow=False, progress=self._options.progress)
+    def _read_recent_days(self, last: Version, readings: Iterable[Reading]) -> None:
+        """Read all lines since some days before the last sync, also those after the last day of the books.
+
+        Ledgers without lines there, whose entries without cash are read on all days, are read if an entry names them.
+        """
+        since = min(self._at, last.synced_at).astimezone(zone(self._time_zone)).date()
+        first = min(since - dt.timedelta(days=self._options.lookback_days), last.period.end_date + _DAY)
+        if first > self._days.end_date:
+            return
+        if self._period.end_date < self._days.end_date:
+            later = Period(self._period.end_date + _DAY, self._days.end_date, self._time_zone)
+            self._extend_to(pa.table({"datetime": self._load_report(later).exact().lines["datetime"]}))
+        days = Period(max(first, self._days.start_date), self._days.end_date, self._time_zone)
+        read_otherwise = {one for reading in readings if reading.of_all_days for one in reading.ledger_ids}
+        with_lines = self._copy.read_days(days)["ledger_id"].unique().to_pylist()
+        others = set(self._ledgers["id"]) - read_otherwise
+        self._read_entries(days, {*self._cash_ids(), *with_lines, *others})
+        self._read_at |= {month.month: self._at for month in self._period.months() if days.covers(month)}
+
+    def _read_due_months(self, last: Version, survey: LineSurvey) -> None:
+        """Read the months that were read longest ago, and with the first of them a line of each ledger."""
+        due = sorted(last.months, key=lambda month: (self._read_at[month], month))[: self._options.months_a_night]
+        shown: dict[str, Ledger] = {}
+        for month in (one for one in self._period.months() if one.month in due):
+            shown |= self._read(month, {} if shown else survey.days_with_a_line(self._ledgers["id"], month))
+        if self._reaches_back:
+            self._refresh_ledgers(shown=shown)
+        self._ledgers_are_new = True
+
+    def _read_entries_without_cash(self, readings: Iterable[Reading]) -> None:
+        """Read entries without cash, as planned, and find lines before the first day of books that begin with it."""
+        cash, first_line = self._cash_ids(), None
+        unread = set(self._ledgers["id"])
+        first = self._discovery.accepted.start_date if self._reaches_back else self._days.start_date
+        everything = Period(first, self._days.end_date, self._time_zone)
+        for ledger_ids, days, of_all_days in readings:
+            asked = everything if of_all_days else days
+            lines = self._load(dict.fromkeys(ledger_ids, asked), is_cashflow=False).lines
             chosen = pa.array(ledger_ids, pa.string())
 
             def are_read(table: pa.Table, chosen: pa.Array = chosen) -> pa.ChunkedArray:
                 return pc.and_not(pc.is_in(table["ledger_id"], value_set=chosen), touch_cash(table, cash))
 
-            self._copy.replace(days, lines, are_read)
-            self._add_ledgers(_opposing_ids(lines))
-            if len(ledger_ids) == len(others):
-                self._entries_read |= {month.month for month in days.months()}
+            months = self._replace(asked, lines, are_read)
+            if {*self._ledgers["id"]} == {*ledger_ids, *cash}:
+                self._entries_read |= {month.month for month in months}
+            if of_all_days:
+                unread -= set(ledger_ids)
+                first_line = min(filter(None, [first_line, pc.min(lines["datetime"]).as_py()]), default=None)
+        if self._reaches_back and self._period.start_date > self._discovery.accepted.start_date:
+            self._find_first_line(unread, first_line)
 
-    def _read(self, days: Period) -> None:
-        """Read all ledgers in some days again."""
-        lines = load_line_table(self._client, self._ledgers["id"], days, progress=self._options.progress)
-        self._copy.replace(days, lines)
+    def _find_first_line(self, unread: Iterable[str], first_line: dt.datetime | None) -> None:
+        """Find lines before the first day: those of some ledgers are read, of others the first one is known."""
+        before = Period(self._discovery.accepted.start_date, self._period.start_date - _DAY, self._time_zone)
+        instants = [first_line, find_first_line(self._client, unread, before)]
+        first = min(filter(None, instants), default=None)
+        if first is not None and local_date(first, zone(self._time_zone)) < self._period.start_date:
+            self._refresh_ledgers(shown={}, first_line=first)
+            self._check_first_line()
+
+    def _load(self, days: Mapping[str, Period], **options: bool) -> LoadedLines:
+        """Load the lines of some ledgers."""
+        return load_line_table(self._client, days, progress=self._options.progress, **options)
+
+    def _read(self, days: Period, days_of_ledgers: Mapping[str, Period] | None = None) -> dict[str, Ledger]:
+        """Read all ledgers in some days again, each on more days where given; return the fields that lines show."""
+        asked = dict.fromkeys(self._ledgers["id"], days) | {**(days_of_ledgers or {})}
+        lines, shown = self._load(asked, with_ledgers=bool(days_of_ledgers))
+        self._replace(days, lines)
         self._read_at |= {month.month: self._at for month in self._period.months() if days.covers(month)}
-        self._add_ledgers(_opposing_ids(lines))
+        return shown
 
-    def _refresh_ledgers(self, new_ids: Iterable[str] = ()) -> None:
-        """Read the ledgers again, and load all lines of those that are new."""
+    def _replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> list[Period]:
+        """Replace lines of some days, add ledgers that they name, and return the months that the books have of them."""
+        self._extend_to(lines)
+        first, last = max(days.start_date, self._period.start_date), min(days.end_date, self._period.end_date)
+        months = Period(first, last, self._time_zone).months() if first <= last else []
+        for month in months:
+            self._copy.replace(month, lines, chosen)
+        self._add_ledgers(_opposing_ids(lines))
+        return months
+
+    def _read_entries(self, days: Period, ledger_ids: Iterable[str]) -> None:
+        """Read some ledgers in some days again, then those that entries with changed lines name, until none is new."""
+        before, due, read, entry_ids = self._copy.read_days(days), {*ledger_ids}, set[str](), set[str]()
+        while due:
+            lines = self._load(dict.fromkeys(sorted(due), days)).lines
+            chosen = pa.array(due, pa.string())
+
+            def are_read(table: pa.Table, chosen: pa.Array = chosen) -> pa.ChunkedArray:
+                return pc.is_in(table["ledger_id"], value_set=chosen)
+
+            self._replace(days, lines, are_read)
+            known = before.filter(are_read(before))
+            changed = find_changed_lines(known, lines, time_zone=self._time_zone, scale=self._client.scale)
+            entry_ids |= {*changed["journal_entry_id"].to_pylist()}
+            entries = pa.array(entry_ids, pa.string())
+            tables = [one.filter(pc.is_in(one["journal_entry_id"], value_set=entries)) for one in (before, lines)]
+            read |= due
+            named = {one for table in tables for one in (*table["ledger_id"].to_pylist(), *_opposing_ids(table))}
+            due = (named & {*self._ledgers["id"]}) - read
+
+    def _extend_to(self, lines: pa.Table) -> None:
+        """Extend the days of the books to the month of the latest of some lines, where no last day was given."""
+        latest = pc.max(lines["datetime"]).as_py()
+        if latest is not None and self._options.last_day is None:
+            day = local_date(latest, zone(self._time_zone))
+            for month in self._days.months():
+                if self._period.end_date < day and month.start_date <= day:
+                    self._period = Period(self._days.start_date, month.end_date, self._time_zone)
+        for month in self._period.months():
+            self._read_at.setdefault(month.month, self._at)
+
+    def _refresh_ledgers(
+        self,
+        new_ids: Iterable[str] = (),
+        shown: Mapping[str, Ledger] | None = None,
+        first_line: dt.datetime | None = None,
+    ) -> None:
+        """Read the ledgers again, or take what lines have shown of them, and load all lines of those that are new."""
         self._ledgers = refresh_ledgers(
             self._client,
             self._ledgers,
@@ -258,18 +364,21 @@ class BooksSync:
             new_ids=new_ids,
             parents=self._options.parents,
             since_first_line=self._last is not None,
+            shown=shown,
+            first_line=first_line,
         )
-        self._ledgers_are_new = True
+        self._ledgers_are_new = self._ledgers_are_new or shown is None
         self._add_ledgers()
 
     def _add_ledgers(self, named: Iterable[str] = ()) -> None:
         """Discover ledgers that are named and not known, and load all lines of new ones, until no line names others."""
         unknown = sorted({*named} - {*self._ledgers["id"]})
         if unknown:
-            self._refresh_ledgers(unknown)
+            self._refresh_ledgers(unknown, shown={})
         new = sorted({*self._ledgers["id"]} - self._loaded)
         if new:
-            lines = load_line_table(self._client, new, self._period, progress=self._options.progress)
+            lines = self._load(dict.fromkeys(new, self._days)).lines
+            self._extend_to(lines)
             self._copy.add(self._period, lines)
             self._loaded.update(new)
             self._add_ledgers(_opposing_ids(lines))
@@ -281,22 +390,22 @@ class BooksSync:
         again.
         """
         starting: dict[int, Balances | None] = {self._period.start_date.toordinal(): None}
-        months = self._period.months()
-        due = list(months)
+        due = self._period.months()
         for _ in range(_MOST_COMPARISONS):
             with progress_bar(self._options.progress, iterable=due, desc="months", unit=" months") as each:
                 for month in each:
                     balances = self._compare(month, starting[month.start_date.toordinal()])
                     starting[month.end_date.toordinal() + 1] = balances
             self._copy.remove_moved()
-            due = [one for one in months if self._copy.files[one.month] != self._compared[one.month]]
+            months = self._period.months()
+            due = [one for one in months if self._copy.files[one.month] != self._compared.get(one.month)]
             if not due:
                 return
         for name in [month.month for month in due]:
             self._months[name] = MonthRecord(self._read_at[name], complete=False, problem=_UNSTABLE)
 
     def _compare(self, month: Period, starting: Balances | None) -> Balances:
-        """Compare a month; if it differs, read the days that differ again, then all days, then the ledgers.
+        """Compare a month; if it differs, read the entries in question again, then all days, then the ledgers.
 
         Returns the balances at its end.
         """
@@ -312,9 +421,8 @@ class BooksSync:
             return compare_month(reported, lines, self._ledgers, starting, scale=scale, is_complete=is_complete)
 
         compared = compare()
-        if 0 < len(compared.days) <= _MOST_RANGES:
-            for first, last in compared.days:
-                self._read(Period(first, last, self._time_zone))
+        if compared.problem:
+            self._read_differing(month, compared)
             compared = compare()
         if compared.problem:
             self._read(month)
@@ -329,6 +437,16 @@ class BooksSync:
         self._months[name] = MonthRecord(self._read_at[name], not compared.incompleteness, problem)
         self._compared[name] = self._copy.files[name]
         return compared.ending_balances
+
+    def _read_differing(self, month: Period, compared: ComparedMonth) -> None:
+        """Read the cash ledgers and those of differing entries again, on the days that differ or in the whole month."""
+        cash, places = {*self._cash_ids()}, compared.places
+        ranges = days_to_read(places, cash, self._copy.read(month.month), self._time_zone)
+        for days in ranges:
+            named = {ledger for day, ledger in places if days.start_date <= day <= days.end_date}
+            self._read_entries(days, cash | (named & {*self._ledgers["id"]}))
+        if not ranges:
+            self._read_entries(month, cash | (compared.ledger_ids & {*self._ledgers["id"]}))
 
     def _take_anchor(self, reported: CashFlowReport) -> None:
         """Keep the balances that the service reports at the start of books that do not reach back."""

@@ -26,7 +26,7 @@ def ledgers(demo_company):
 @pytest.fixture(scope="module")
 def lines(demo_company, ledgers):
     """Return the exact lines of March."""
-    return load_line_table(demo_company.client, ledgers["id"], MARCH)
+    return load_line_table(demo_company.client, dict.fromkeys(ledgers["id"], MARCH)).lines
 
 
 @pytest.fixture(scope="module")

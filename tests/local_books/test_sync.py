@@ -10,8 +10,8 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import ServiceError
-from accounting_analytics.local_books import entries_without_cash
-from accounting_analytics.local_books.entries_without_cash import plan_reading
+from accounting_analytics.local_books import reading_plan
+from accounting_analytics.local_books.reading_plan import plan_reading
 from accounting_analytics.reconciliation.compared_report import compare_reports
 
 QUARTER = aa.Period("2025-10-01", "2025-12-31", "America/New_York")
@@ -183,12 +183,12 @@ def test_one_group_of_ledgers_is_not_all(local_months, monkeypatch):
     """Months of which only some ledgers' entries without cash were read are named, in every turn."""
     _, _, sync = local_months
     sync()
-    monkeypatch.setattr(entries_without_cash, "MOST_REQUESTS", 1)
+    monkeypatch.setattr(reading_plan, "MOST_REQUESTS", 1)
     for _ in range(3):
         result = sync(months_a_night=1)
         assert len(result.unread_entries) == 2
         assert "Entries without cash of 2 months" in result.summary()
-    monkeypatch.setattr(entries_without_cash, "MOST_REQUESTS", 100)
+    monkeypatch.setattr(reading_plan, "MOST_REQUESTS", 100)
     assert sync(months_a_night=1).unread_entries == ()
 
 
@@ -209,7 +209,7 @@ def test_books_were_read_when_their_oldest_month_was(local_months):
 @pytest.mark.long
 def test_ledgers_take_turns_where_requests_are_few(tmp_path, serve, monkeypatch):
     """Where all ledgers take too many requests, each sync reads some, completes their entries, and names the months."""
-    monkeypatch.setattr(entries_without_cash, "MOST_REQUESTS", 3)
+    monkeypatch.setattr(reading_plan, "MOST_REQUESTS", 3)
     with serve(601, FIRST) as service:
         books = aa.LocalBooks.open(tmp_path / "books")
         books.sync(service.client, **DAYS)

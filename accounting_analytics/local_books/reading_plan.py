@@ -1,0 +1,154 @@
+"""What a sync reads again: entries without cash, a line of each ledger, and the days that differ from a report.
+
+One request returns up to 1,000 lines of a ledger, of all days. So the entries without cash of all days, which no report
+shows, take about one request for each ledger that is not cash; they are read as far as 100 requests reach.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from accounting_analytics.core.load_metadata import DayRange, merge_days
+from accounting_analytics.core.periods import Period, local_date, zone
+from accounting_analytics.loading.arrow_lines import lines_within
+from accounting_analytics.loading.request import PAGE_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from accounting_analytics.local_books.storage import WorkingCopy
+
+MOST_REQUESTS = 100
+
+
+class Reading(NamedTuple):
+    """Ledgers whose entries without cash are read in some days."""
+
+    ledger_ids: list[str]
+    days: Period
+    of_all_days: bool
+
+
+def touch_cash(lines: pa.Table, cash: Iterable[str]) -> pa.ChunkedArray:
+    """Whether the journal entry of each line has a line on a ledger that reports cash flow."""
+    on_cash = pc.is_in(lines["ledger_id"], value_set=pa.array(cash, pa.string()))
+    entries = lines.filter(on_cash)["journal_entry_id"].combine_chunks()
+    return pc.is_in(lines["journal_entry_id"], value_set=entries)
+
+
+class LineSurvey(NamedTuple):
+    """Where the lines of local books are.
+
+    `without_cash` counts the lines of entries without cash: a row for each month, a column for each ledger that has
+    some. `ends` are the instants of the first and last line of each ledger in each month that has some.
+    """
+
+    without_cash: pd.DataFrame
+    ends: Mapping[str, Sequence[dt.datetime]]
+
+    def days_with_a_line(self, ledger_ids: Iterable[str], month: Period) -> dict[str, Period]:
+        """Days of each ledger: those of a month, up to the nearest line where it has none there."""
+        return {one: self._with_a_line(self.ends.get(one, ()), month) for one in ledger_ids}
+
+    @staticmethod
+    def _with_a_line(instants: Sequence[dt.datetime], month: Period) -> Period:
+        """Extend a month to the nearest of some instants."""
+        if not instants or any(month.contains(instant) for instant in instants):
+            return month
+        middle = month.instants()[0][0] + dt.timedelta(days=month.days / 2)
+        day = local_date(min(instants, key=lambda instant: abs(instant - middle)), zone(month.time_zone))
+        return Period(min(day, month.start_date), max(day, month.end_date), month.time_zone)
+
+
+def survey_lines(copy: WorkingCopy, months: Iterable[Period], cash: Sequence[str]) -> LineSurvey:
+    """Find out where the lines of some months are."""
+    counts, ends = {}, defaultdict[str, list[dt.datetime]](list)
+    for month in months:
+        lines = copy.read(month.month, ["ledger_id", "journal_entry_id", "datetime"])
+        of_cash = touch_cash(lines, cash)
+        counts[month.month] = lines.filter(pc.invert(of_cash))["ledger_id"].to_pandas().value_counts()
+        found = lines.group_by("ledger_id").aggregate([("datetime", "min"), ("datetime", "max")])
+        for ledger_id, first, last in zip(*(column.to_pylist() for column in found.columns), strict=True):
+            ends[ledger_id] += [first, last]
+    return LineSurvey(pd.DataFrame(counts).T, ends)
+
+
+def days_to_read(
+    places: Iterable[tuple[dt.date, str]], cash: set[str], lines: pa.Table, zone_name: str
+) -> list[Period]:
+    """Days of a month that differ: each range of them, or all from the first to the last, whichever takes less.
+
+    What counts are the requests for the cash ledgers and for those of the places.
+    """
+    places = set(places)
+    days = merge_days(DayRange(day, day) for day, _ in places)
+    if not days:
+        return []
+    ranges = [Period(*one, zone_name) for one in days]
+    hull = Period(days[0].first, days[-1].last, zone_name)
+
+    def count_requests(periods: Iterable[Period]) -> int:
+        count = 0
+        for period in periods:
+            ledgers = cash | {ledger for day, ledger in places if period.start_date <= day <= period.end_date}
+            counted = dict(lines_within(lines, period)["ledger_id"].to_pandas().value_counts())
+            count += sum(-(-counted.get(ledger, 1) // PAGE_SIZE) for ledger in ledgers)
+        return count
+
+    return min(([hull], ranges), key=count_requests)
+
+
+def plan_reading(
+    counts: pd.DataFrame, months: Sequence[Period], ledger_ids: list[str], closed: Iterable[Period], turn: int
+) -> list[Reading]:
+    """Choose what to read with 100 requests: all months of all ledgers, else closed months, else some of the ledgers.
+
+    `turn` is a number that grows with each sync, so that the ledgers take turns.
+    """
+    counts = counts.reindex(columns=ledger_ids).fillna(0)
+    all_days = [DayRange(months[0].start_date, months[-1].end_date)]
+    requests = _count_requests(all_days, months, counts)
+    chosen, ids = all_days, ledger_ids
+    if requests.sum() > MOST_REQUESTS:
+        chosen = _choose_closed(months, counts, closed)
+    if not chosen:
+        groups = _group(requests)
+        chosen, ids = all_days, groups[turn % len(groups)]
+    return [Reading(ids, Period(*one, months[0].time_zone), chosen is all_days) for one in chosen if ids]
+
+
+def _choose_closed(months: Sequence[Period], counts: pd.DataFrame, closed: Iterable[Period]) -> list[DayRange]:
+    """Choose closed months, the first ones that can all be read."""
+    chosen: list[DayRange] = []
+    days = [DayRange.of_period(one) for one in closed]
+    for month in months:
+        if any(first <= month.end_date and month.start_date <= last for first, last in days):
+            more = merge_days([*chosen, DayRange.of_period(month)])
+            if _count_requests(more, months, counts).sum() <= MOST_REQUESTS:
+                chosen = more
+    return chosen
+
+
+def _group(requests: pd.Series[float]) -> list[list[str]]:
+    """Group ledgers so that a group takes at most 100 requests; a ledger that takes more alone is in none."""
+    groups: list[list[str]] = [[]]
+    for ledger_id, needed in requests[requests <= MOST_REQUESTS].items():
+        if requests[groups[-1]].sum() + needed > MOST_REQUESTS:
+            groups.append([])
+        groups[-1].append(str(ledger_id))
+    return groups
+
+
+def _count_requests(ranges: Iterable[DayRange], months: Sequence[Period], counts: pd.DataFrame) -> pd.Series[float]:
+    """About how many requests it takes to read ranges of days of each ledger, if the books have changed little."""
+    names = ([one.month for one in months if first <= one.start_date <= last] for first, last in ranges)
+    pages = [np.ceil(counts.loc[of_range].sum() / PAGE_SIZE).clip(lower=1) for of_range in names]
+    requests: pd.Series[float] = pd.concat(pages, axis="columns").sum(axis="columns")
+    return requests
