@@ -74,8 +74,10 @@ def served(database):
         [*COMMAND, "serve", "--database", str(database)], stdout=subprocess.PIPE, text=True, bufsize=1
     )
     try:
-        printed = "".join(process.stdout.readline() for _ in range(6))
-        yield dict(re.findall(r"(ACCOUNTING_ANALYTICS_\w+)=(\S+)", printed))
+        settings = {}
+        while "ACCOUNTING_ANALYTICS_TOKEN_FILE" not in settings and (line := process.stdout.readline()):
+            settings |= re.findall(r"(ACCOUNTING_ANALYTICS_\w+)=(\S+)", line)
+        yield settings
     finally:
         process.terminate()
         process.wait()
