@@ -38,7 +38,7 @@ from accounting_analytics.loading.request import DEFAULT_IN_FLIGHT, check_in_fli
 from accounting_analytics.loading.windows import run_in_parallel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.core.periods import DateLike, ZoneLike
@@ -222,16 +222,17 @@ class FoundLedger:
 
 
 class _Probe(NamedTuple):
-    """The first lines of a ledger, which of most ledgers are all of them."""
+    """What the first lines of a ledger show, which of most ledgers are all; the lines themselves would fill memory."""
 
     ledger: FoundLedger
-    lines: list[wire.LineEntry]
+    fields: wire.Ledger | None
+    instants: list[dt.datetime]
+    opposing: set[str]
     has_all_lines: bool
 
     def lines_a_day(self) -> float:
         """How many lines there are on each day of these lines."""
-        instants = [as_utc(line.datetime) for line in self.lines]
-        return len(instants) / max((max(instants) - min(instants)) / _DAY, 1)
+        return len(self.instants) / max((max(self.instants) - min(self.instants)) / _DAY, 1)
 
 
 class LedgerSearch:
@@ -300,12 +301,13 @@ class LedgerSearch:
         report = self._client.retrieve_cash_flow_report(first, last, time_zone=self.days.time_zone)
         self._add_cash(report)
         for flow in flattened(report.cash_flow_ledgers):
-            self.add(flow.ledger_id, "cash flow", name=flow.name)
-            self._note_lines(flow.lines)
+            self.add(_copy_of(flow.ledger_id), "cash flow", name=_copy_of(flow.name))
+            self._note_instants([as_utc(line.datetime) for line in flow.lines])
 
     def _add_cash(self, report: wire.CashFlowReport) -> None:
         for one in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
-            self.add(one.ledger_id, "cash balance", name=one.ledger_name, sort_code=one.sort_code, cash=True)
+            fields = {"name": _copy_of(one.ledger_name), "sort_code": _copy_of(one.sort_code)}
+            self.add(_copy_of(one.ledger_id), "cash balance", cash=True, **fields)
 
     def find_accepted_days(self, asked: Period) -> None:
         """Find out which days the service accepts, where it refuses some: those asked for are accepted."""
@@ -331,10 +333,10 @@ class LedgerSearch:
             key=lambda one: one.ledger.id,  # the same order, whatever found them
         )
         for one in probes:
-            self._note_lines(one.lines)
-            if one.lines and one.lines[0].ledger is not None:
-                self.set_fields(one.ledger, one.lines[0].ledger)
-        opposing = {one.ledger.id: _opposing_ids(one.lines) for one in probes if one.ledger.id not in self._known}
+            self._note_instants(one.instants)
+            if one.fields is not None:
+                self.set_fields(one.ledger, one.fields)
+        opposing = {one.ledger.id: one.opposing for one in probes if one.ledger.id not in self._known}
         cash = [one for one in probes if one.ledger.id in opposing and one.ledger.is_cash]
         for one in cash:
             self._read_reports_of_years(one)
@@ -345,7 +347,7 @@ class LedgerSearch:
             self._read_rest, longer, threads=self._in_flight
         ):
             opposing[ledger_id] |= opposing_ids
-            self._note_lines(first_and_last)
+            self._note_instants(first_and_last)
         for ledger_id, opposing_ids in opposing.items():
             for opposing_id in sorted(opposing_ids):
                 self.add(opposing_id, f"opposing ledger of {self.found[ledger_id].name or ledger_id}")
@@ -382,12 +384,11 @@ class LedgerSearch:
             if line.ledger is not None:
                 self.set_fields(ledger, line.ledger)
 
-    def _day(self, line: wire.LineEntry) -> dt.date:
-        return local_date(as_utc(line.datetime), self._zone)
+    def _day(self, instant: dt.datetime) -> dt.date:
+        return local_date(instant, self._zone)
 
-    def _note_lines(self, lines: Iterable[wire.LineEntry | wire.CashFlowLine]) -> None:
+    def _note_instants(self, instants: Sequence[dt.datetime]) -> None:
         """Extend the days that have lines."""
-        instants = [as_utc(line.datetime) for line in lines]
         if instants:
             self.note_days(min(instants), max(instants))
 
@@ -409,7 +410,9 @@ class LedgerSearch:
             raise InputError(
                 f"parents: ledger {quote(ledger.id)} does not exist in this instance; correct its id"
             ) from None
-        return _Probe(ledger, page.records, is_known or page.next_page_token is None)
+        lines, is_whole = page.records, is_known or page.next_page_token is None
+        fields = lines[0].ledger if lines else None
+        return _Probe(ledger, fields, [as_utc(line.datetime) for line in lines], _opposing_ids(lines), is_whole)
 
     def _first_page(self, ledger_id: str, days: Period, limit: int) -> wire.LineEntryPage:
         """First page that has lines, or the last page."""
@@ -434,24 +437,25 @@ class LedgerSearch:
 
         A longer ledger takes one request for each year, whatever the order of its lines, and one for each gap.
         """
-        for line in probe.lines:
-            self._read_year(line)
+        for instant in probe.instants:
+            self._read_year(self._day(instant))
         all_days = [] if probe.has_all_lines else [DayRange.of_period(self.days)]
         unread = subtract_days(all_days, self._years_read)
         while unread:
             days = unread.pop()
             lines = self._client.iter_line_entries(probe.ledger.id, *days, time_zone=self.days.time_zone, limit=1)
             for line in itertools.islice(lines, 1):
-                if not days.first <= self._day(line) <= days.last:
+                day = self._day(as_utc(line.datetime))
+                if not days.first <= day <= days.last:
                     raise ProtocolError(
                         f"list line entries of ledger {quote(probe.ledger.id)}, {days.first} to {days.last}: line "
-                        f"{quote(line.id)} of {self._day(line)} is outside these days; nothing was loaded"
+                        f"{quote(line.id)} of {day} is outside these days; nothing was loaded"
                     )
-                unread += subtract_days([days], [self._read_year(line)])
+                unread += subtract_days([days], [self._read_year(day)])
 
-    def _read_year(self, line: wire.LineEntry) -> DayRange:
-        """Read the report of the year of a line, unless it was read."""
-        first, last = dt.date(self._day(line).year, 1, 1), dt.date(self._day(line).year, 12, 31)
+    def _read_year(self, day: dt.date) -> DayRange:
+        """Read the report of the year of a day, unless it was read."""
+        first, last = dt.date(day.year, 1, 1), dt.date(day.year, 12, 31)
         days = DayRange(max(first, self.days.start_date), min(last, self.days.end_date))
         if days not in self._years_read:
             self._years_read.append(days)
@@ -468,16 +472,16 @@ class LedgerSearch:
                 "local books (sync) keep what was found, and read only what is new"
             )
 
-    def _read_rest(self, probe: _Probe) -> tuple[str, set[str], list[wire.LineEntry]]:
-        """Read the lines without cash of a ledger, or all: their opposing ledgers, and the first and last of each page.
+    def _read_rest(self, probe: _Probe) -> tuple[str, set[str], list[dt.datetime]]:
+        """Read the lines without cash of a ledger, or all: their opposing ledgers, and the ends in time of each page.
 
         All are read where the reports do not name every opposing ledger of cash, or no line shows what the ledger is.
         """
         ledger = probe.ledger
 
-        def read() -> tuple[str, set[str], list[wire.LineEntry]]:
+        def read() -> tuple[str, set[str], list[dt.datetime]]:
             opposing: set[str] = set()
-            ends: list[wire.LineEntry] = []
+            ends: list[dt.datetime] = []
             for page in self._client.iter_line_entry_pages(
                 ledger.id,
                 self.days.start_date,
@@ -487,9 +491,8 @@ class LedgerSearch:
                 expand=("opposing_ledger_ids",),
             ):
                 opposing |= _opposing_ids(page.records)
-                ends += [
-                    one(page.records, key=lambda line: as_utc(line.datetime)) for one in (min, max) if page.records
-                ]
+                instants = [as_utc(line.datetime) for line in page.records]
+                ends += [end(instants) for end in (min, max) if instants]
             return ledger.id, opposing, ends
 
         return restart_on_expired_token(read, attempts=_ATTEMPTS)
@@ -559,6 +562,11 @@ def _required_role(fields: wire.Ledger) -> RequiredLedger | None:
     return required_ledger(
         is_required=bool(fields.is_required), sub_type=fields.sub_type, debit_credit=fields.debit_credit
     )
+
+
+def _copy_of(text: str) -> str:
+    """Copy a text of a report: the memory around the original, where its lines were, could not be freed."""
+    return text.encode().decode()
 
 
 def _opposing_ids(lines: Iterable[wire.LineEntry]) -> set[str]:
