@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
+from accounting_analytics.client.records import Ledger
 from accounting_analytics.core.atomic_files import (
     TEMPORARY_SUFFIX,
     remove_temporary_files,
@@ -93,6 +94,7 @@ class _WindowMetadata(msgspec.Struct):
     end_date: dt.date
     read_at: dt.datetime
     counts: WindowCounts
+    shown: Ledger | None = None
 
 
 class Checkpoint(WindowStore):
@@ -138,6 +140,7 @@ class Checkpoint(WindowStore):
             end_date=days.end_date,
             read_at=finished.read_at,
             counts=finished.counts,
+            shown=finished.shown,
         )
         buffer = pa.BufferOutputStream()
         table = finished.read_table().replace_schema_metadata({_METADATA_KEY: msgspec.json.encode(metadata)})
@@ -211,7 +214,7 @@ class Checkpoint(WindowStore):
             stated = msgspec.json.decode(found[_METADATA_KEY], type=_WindowMetadata)
             window = Window(stated.ledger_id, Period(stated.start_date, stated.end_date, self._time_zone))
             read_table = partial(self._read_table, path)
-            self.windows.append(FinishedWindow(window, stated.counts, stated.read_at, read_table, path))
+            self.windows.append(FinishedWindow(window, stated.counts, stated.read_at, read_table, path, stated.shown))
 
     def _read_table(self, path: Path) -> pa.Table:
         content = pa.BufferReader(self._read_content(path))

@@ -8,6 +8,7 @@ moment is the same for all windows. So lines of any day that were added, moved o
 from __future__ import annotations
 
 from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -269,18 +270,25 @@ def load_windows(
     reader, verified = reader or WindowReader(request, unread), request.verified
     finished = len(store.windows)
     progress.update(sum(one.counts.lines for one in store.windows))
-    try:
+    with naming_what_is_safe(store):
         missing = read_windows(reader, unread, store, progress)
         new = store.windows[finished:]
         if verified is None:
             check_newest_days(reader, store, {one.window.ledger_id for one in new})
         elif not is_one_page(store.windows):
             _read_until_unchanged(reader, store, verified, progress)
+    return LoadedWindows(request, tuple(store.windows), tuple(missing))
+
+
+@contextmanager
+def naming_what_is_safe(store: WindowStore) -> Iterator[None]:
+    """Add to an error of the service what was kept, and how to continue."""
+    try:
+        yield
     except (ServiceError, ChangedWhileReadingError) as error:
         may_succeed = isinstance(error, ChangedWhileReadingError) or is_temporary(error)
         with_context(error, store.recovery_hint(may_succeed=may_succeed))
         raise
-    return LoadedWindows(request, tuple(store.windows), tuple(missing))
 
 
 def read_windows(

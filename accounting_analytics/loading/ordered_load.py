@@ -42,11 +42,12 @@ def load_in_order(request: LoadRequest, path: Path, *, checkpoint: Path, progres
         Checkpoint(checkpoint, request) as store,
         LoadProgress(progress, lambda: request.client.quota.remaining) as bar,
     ):
-        _write(load_windows(request, store, bar), path)
+        write_in_order(load_windows(request, store, bar), path)
 
 
-def _write(loaded: LoadedWindows, path: Path) -> None:
-    """Write all lines of a load, each once."""
+def write_in_order(loaded: LoadedWindows, path: Path) -> None:
+    """Write all lines of a load whose windows are files, each once, by (datetime, id)."""
+    pa.default_memory_pool().release_unused()  # what the threads of the load needed; DuckDB has memory of its own
     time_zone = loaded.request.period.time_zone
     lines = line_schema(loaded.request.expand, loaded.request.scale)
 

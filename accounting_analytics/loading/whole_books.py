@@ -7,8 +7,9 @@ entry is certain; lines after the last day that was asked for serve to find ledg
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow.compute as pc
 
@@ -18,21 +19,24 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import Period
 from accounting_analytics.core.progress import LoadProgress
 from accounting_analytics.loading.arrow_lines import lines_within, to_line_frame
-from accounting_analytics.loading.checkpoint import WindowStore
+from accounting_analytics.loading.checkpoint import Checkpoint, WindowStore
 from accounting_analytics.loading.ledger_discovery import GIVEN_PARENTS, LedgerSearch, keep_fields
 from accounting_analytics.loading.load import (
     LoadedWindows,
     MissingWindow,
     check_newest_days,
     join_windows,
+    naming_what_is_safe,
     read_windows,
 )
-from accounting_analytics.loading.request import DEFAULT_EXPANSIONS, LoadRequest, Window, check_in_flight
-from accounting_analytics.loading.windows import WindowReader
+from accounting_analytics.loading.ordered_load import write_in_order
+from accounting_analytics.loading.request import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, LoadRequest, check_in_flight
+from accounting_analytics.loading.windows import WindowReader, group_by_ledger, unread_windows
 from accounting_analytics.reports.books.extent import attach_load_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Hashable, Iterable, Mapping
+    from pathlib import Path
 
     import pandas as pd
 
@@ -52,45 +56,106 @@ def load_whole_books(
     notes: tuple[str, ...],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Load the lines until the last day that is asked for, and all ledgers; a chart that was kept is extended."""
-    search = LedgerSearch(client, asked.time_zone, in_flight)
-    search.read_cash_ledgers(asked.end_date)
-    search.find_accepted_days(asked)
+    options = _Options(asked, parents, check_in_flight(in_flight), allow_partial, progress, notes)
+    search = _begin(client, options)
     known = [] if chart is None else chart.to_dict("records")
     for row in known:
         search.add(row["id"], row["found_by"], name=row["name"], sort_code=row["sort_code"])
-    for ledger_id in (*parents, *filter(None, parents.values())):
+    loaded, ledgers = _read(client, search, WindowStore(), options, known)
+    period = Period(min(search.first_day or asked.start_date, asked.start_date), asked.end_date, asked.time_zone)
+    loaded = replace(loaded, request=replace(loaded.request, ledger_ids=tuple(ledgers["id"]), period=period))
+    table, repeats = join_windows(loaded)
+    frame = to_line_frame(lines_within(table, period), loaded.request.scale, period.time_zone)
+    frame.attrs["notes"] = (*loaded.notes(repeats), *midnight_notes(frame["datetime"], period.time_zone))
+    attach_load_metadata(frame, loaded.metadata(len(frame)))
+    return frame, ledgers
+
+
+def load_whole_books_in_order(
+    client: LedgerClient,
+    asked: Period,
+    path: Path,
+    *,
+    checkpoint: Path,
+    parents: Mapping[str, str | None],
+    progress: bool | None,
+) -> pd.DataFrame:
+    """Load the lines of all days into a Parquet file ordered by (datetime, id), and return the ledgers.
+
+    Memory holds the windows in flight; `checkpoint` keeps those that were read, as of
+    :func:`~accounting_analytics.loading.ordered_load.load_in_order`. Where no ledger is found no file is written.
+    """
+    options = _Options(asked, parents, DEFAULT_IN_FLIGHT, allow_partial=False, progress=progress, notes=())
+    search = _begin(client, options)
+    if not search.found:
+        return search.frame({}, {})
+    if search.days.start_date != dt.date.min:
+        raise InputError(
+            f"the service refuses days before {search.days.start_date}, so the first day of the books is not known: "
+            "give it as start_date"
+        )
+    loaded, ledgers = _read(client, search, Checkpoint(checkpoint, _request(client, search, options)), options)
+    write_in_order(loaded, path)
+    return ledgers
+
+
+class _Options(NamedTuple):
+    """How books are loaded; see :func:`~accounting_analytics.load_books`."""
+
+    asked: Period
+    parents: Mapping[str, str | None]
+    in_flight: int
+    allow_partial: bool
+    progress: bool | None
+    notes: tuple[str, ...]
+
+
+def _begin(client: LedgerClient, options: _Options) -> LedgerSearch:
+    """Find the ledgers that report cash flow, and which days the service accepts."""
+    search = LedgerSearch(client, options.asked.time_zone, options.in_flight)
+    search.read_cash_ledgers(options.asked.end_date)
+    search.find_accepted_days(options.asked)
+    for ledger_id in (*options.parents, *filter(None, options.parents.values())):
         search.add(ledger_id, GIVEN_PARENTS)
-    request = LoadRequest(
+    return search
+
+
+def _request(client: LedgerClient, search: LedgerSearch, options: _Options) -> LoadRequest:
+    """Describe the load of all accepted days, whose ledgers are found."""
+    return LoadRequest(
         client=client,
-        ledger_ids=(),  # which are found
+        ledger_ids=(),
         period=search.days,
         expand=frozenset(DEFAULT_EXPANSIONS),
         filters={"is_cashflow": None, "tag_ids": None},
         verified=None,
-        in_flight=check_in_flight(in_flight),
-        allow_partial=allow_partial,
-        notes=notes,
+        in_flight=options.in_flight,
+        allow_partial=options.allow_partial,
+        notes=options.notes,
     )
-    store, missing = WindowStore(), list[MissingWindow]()
-    with LoadProgress(progress, lambda: client.quota.remaining) as bar:
-        reader = WindowReader(request, last_day=asked.end_date)
+
+
+def _read(
+    client: LedgerClient,
+    search: LedgerSearch,
+    store: WindowStore,
+    options: _Options,
+    known: Iterable[Mapping[Hashable, Any]] = (),
+) -> tuple[LoadedWindows, pd.DataFrame]:
+    """Read all lines of all ledgers; those that the store has are not requested again."""
+    request, missing = _request(client, search, options), list[MissingWindow]()
+    with store, LoadProgress(options.progress, lambda: client.quota.remaining) as bar, naming_what_is_safe(store):
+        reader = WindowReader(request, last_day=options.asked.end_date)
+        reader.shown |= {one.window.ledger_id: one.shown for one in store.windows if one.shown}
+        finished = len(store.windows)
+        bar.update(sum(one.counts.lines for one in store.windows))
         while search.unprobed:
             missing += _read_new(search, reader, store, bar)
             for row in known:
                 keep_fields(search.found[row["id"]], row)
-            search.read_higher_parents(parents)
-        check_newest_days(reader, store, set(search.found))
-    ledgers = search.frame(parents, {})
-    first = min(search.first_day or asked.start_date, asked.start_date)
-    period = Period(first, asked.end_date, asked.time_zone)
-    loaded = LoadedWindows(
-        replace(request, ledger_ids=tuple(ledgers["id"]), period=period), tuple(store.windows), tuple(missing)
-    )
-    table, repeats = join_windows(loaded)
-    frame = to_line_frame(lines_within(table, period), request.scale, period.time_zone)
-    frame.attrs["notes"] = (*loaded.notes(repeats), *midnight_notes(frame["datetime"], period.time_zone))
-    attach_load_metadata(frame, loaded.metadata(len(frame)))
-    return frame, ledgers
+            search.read_higher_parents(options.parents)
+        check_newest_days(reader, store, {one.window.ledger_id for one in store.windows[finished:]})
+    return LoadedWindows(request, tuple(store.windows), tuple(missing)), search.frame(options.parents, {})
 
 
 def _read_new(
@@ -98,9 +163,9 @@ def _read_new(
 ) -> list[MissingWindow]:
     """Read the ledgers that were found last, and add those that their lines name."""
     found, search.unprobed = sorted(search.unprobed, key=lambda one: one.id), []
-    windows = [Window(one.id, search.days, with_ledger=True) for one in found]
+    unread = unread_windows((one.id for one in found), search.days, store.windows)
+    windows = [replace(one, with_ledger=True) for one in unread]
     reader.requests_to_come.add_windows(windows)
-    before = len(store.windows)
     try:
         missing = read_windows(reader, windows, store, progress)
     except NotFoundError as error:
@@ -108,11 +173,12 @@ def _read_new(
         if not given:
             raise
         raise InputError(f"parents: ledger {quote(given[0])} does not exist in this instance; correct its id") from None
+    of_ledgers = group_by_ledger(store.windows)
     for ledger in found:  # in an order of their own, whichever thread read them first
         if ledger.id in reader.shown and ledger.fields is None:
             search.set_fields(ledger, reader.shown[ledger.id])
-    for window in sorted(store.windows[before:], key=lambda one: (one.window.ledger_id, one.window.period)):
-        _follow(search, window)
+        for window in sorted(of_ledgers[ledger.id], key=lambda one: one.window.period):
+            _follow(search, window)
     return missing
 
 

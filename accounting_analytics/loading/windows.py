@@ -75,13 +75,17 @@ class WindowCounts(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class FinishedWindow:
-    """A window that was read to its end, from `read_at` on; `read_table` returns its lines by (datetime, id)."""
+    """A window that was read to its end, from `read_at` on; `read_table` returns its lines by (datetime, id).
+
+    `shown` are the fields of its ledger, where pages of the ledger have shown them.
+    """
 
     window: Window
     counts: WindowCounts
     read_at: dt.datetime
     read_table: Callable[[], pa.Table]
     path: Path | None = None
+    shown: Ledger | None = None
 
 
 def group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[FinishedWindow]]:
@@ -256,7 +260,7 @@ class WindowReader:
             repeats_removed=repeats,
             characters_replaced=sum(page.characters_replaced for page in pages),
         )
-        return FinishedWindow(window, counts, self._began, lambda: table)
+        return FinishedWindow(window, counts, self._began, lambda: table, shown=self.shown.get(window.ledger_id))
 
 
 def run_in_parallel(

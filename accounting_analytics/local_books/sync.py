@@ -22,11 +22,13 @@ from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.load_metadata import Discovery
 from accounting_analytics.core.periods import Period, choose_zone, day_label, local_date, zone
 from accounting_analytics.core.progress import progress_bar
+from accounting_analytics.loading.arrow_lines import lines_within
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, find_first_line, refresh_ledgers
 from accounting_analytics.loading.load import load_line_table
 from accounting_analytics.loading.ordered_load import load_in_order
 from accounting_analytics.loading.request import LoadRequest
+from accounting_analytics.loading.whole_books import load_whole_books_in_order
 from accounting_analytics.local_books.drift import compare_versions
 from accounting_analytics.local_books.month_proof import compare_month
 from accounting_analytics.local_books.reading_plan import days_to_read, plan_reading, survey_lines, touch_cash
@@ -37,6 +39,7 @@ from accounting_analytics.reports.books.changed_lines import find_changed_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from decimal import Decimal
+    from pathlib import Path
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.client.records import Ledger
@@ -141,42 +144,51 @@ class BooksSync:
 
     def _read_all(self) -> None:
         """Load all days for the first time; a load that was interrupted continues if it is still of the same lines."""
-        first, end, progress = self._options.first_day, self._last_day(), self._options.progress
-        self._ledgers = discover_ledgers(
-            self._client,
-            first or end,
-            end,
-            time_zone=self._time_zone,
-            parents=self._options.parents,
-            progress=progress,
-        )
+        first, end = self._options.first_day, self._last_day()
+        path = self._folder.first_load / "lines.parquet"
+        self._ledgers = self._load_all(path) if first is None else self._load_since(first, path)
         self._ledgers_are_new = True
         if self._ledgers.empty:
             raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")
-        accepted = self._discovery.accepted.start_date
-        if first is None and accepted != dt.date.min:
-            raise InputError(
-                f"the service refuses days before {accepted}, so the first day of the books is not known: give it as "
-                "start_date"
-            )
         first = first or min(self._discovery.first_day or end, end).replace(day=1)
         self._days = self._period = Period(first, end, self._time_zone)
         self._reaches_back = self._begins_with_the_first_line()
         self._loaded = set(self._ledgers["id"])
-        named = [str(self._days), f"scale {self._client.scale}", *sorted(self._loaded)]
-        load = hashlib.sha256("\n".join(named).encode()).hexdigest()
-        request = LoadRequest.from_options(self._client, self._ledgers["id"], first, end, time_zone=self._time_zone)
-        path = self._folder.first_load / "lines.parquet"
-        load_in_order(request, path, checkpoint=self._folder.first_load / load, progress=progress)
         if self._options.last_day is None:
             self._period = self._days.months()[0]
-            self._extend_to(ds.dataset(path).to_table(["datetime"]))
+            self._extend_to(lines_within(ds.dataset(path).to_table(["datetime"]), self._days))
         opposing: set[str] = set()
         for month, lines in _by_month(ds.dataset(path), self._period):
             self._copy.add(month, lines)
             self._read_at[month.month] = self._at
             opposing |= _opposing_ids(lines)
         self._add_ledgers(opposing)
+
+    def _load_all(self, path: Path) -> pd.DataFrame:
+        """Load the lines of all days into a file, and return the ledgers, which are found meanwhile."""
+        return load_whole_books_in_order(
+            self._client,
+            Period(self._last_day(), self._last_day(), self._time_zone),
+            path,
+            checkpoint=self._checkpoint("all days", self._time_zone),
+            parents=self._options.parents or {},
+            progress=self._options.progress,
+        )
+
+    def _load_since(self, first: dt.date, path: Path) -> pd.DataFrame:
+        """Find the ledgers, load their lines since a day into a file, and return the ledgers."""
+        days, progress = Period(first, self._last_day(), self._time_zone), self._options.progress
+        dates, parents = (days.start_date, days.end_date), self._options.parents
+        ledgers = discover_ledgers(self._client, *dates, time_zone=self._time_zone, parents=parents, progress=progress)
+        if not ledgers.empty:
+            request = LoadRequest.from_options(self._client, ledgers["id"], *dates, time_zone=self._time_zone)
+            load_in_order(request, path, checkpoint=self._checkpoint(days, *sorted(ledgers["id"])), progress=progress)
+        return ledgers
+
+    def _checkpoint(self, *load: object) -> Path:
+        """Return the folder of a first load."""
+        text = "\n".join(map(str, (*load, f"scale {self._client.scale}")))
+        return self._folder.first_load / hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def _discovery(self) -> Discovery:
@@ -506,7 +518,9 @@ def _by_month(lines: ds.Dataset, period: Period) -> Iterator[tuple[Period, pa.Ta
     day = ds.field("local_date")
     for month in period.months():
         first, last = (dt.datetime.combine(one, dt.time.min) for one in (month.start_date, month.end_date))
-        yield month, lines.to_table(filter=(day >= first) & (day <= last)).drop_columns("local_date")
+        of_month = lines.to_table(filter=(day >= first) & (day <= last), use_threads=False)
+        yield month, of_month.drop_columns("local_date")
+        pa.default_memory_pool().release_unused()
 
 
 def _count_lines(changes: Drift) -> LineChanges:

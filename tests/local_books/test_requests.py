@@ -59,6 +59,15 @@ def synced(tmp_path_factory):
             yield local, client, sync, sync()[1]
 
 
+def test_the_first_sync(synced):
+    """Each page is requested once: the ledgers are found while their lines are loaded."""
+    *_, kinds = synced
+    assert kinds.pop("report") == 1 + MONTHS  # the first names the cash ledgers
+    assert kinds.pop("first line") == 1  # of all days, to see whether the service accepts them
+    assert set(kinds) == {"days"}
+    assert LEDGERS < kinds["days"] <= LEDGERS + 3
+
+
 def test_a_sync_without_changes(synced):
     """A report a month, entries without cash of each ledger, each ledger of a month, and a few for lines elsewhere."""
     local, _, sync, _ = synced

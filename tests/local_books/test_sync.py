@@ -342,13 +342,13 @@ class Interrupted(httpx.HTTPTransport):
         return httpx.Response(501, json={}) if self.count == self.refused else super().handle_request(request)
 
 
-def test_an_interrupted_first_sync_continues(books, tmp_path):
+@pytest.mark.parametrize("days", [{"start_date": "2025-03-01", "end_date": "2025-03-31"}, {"end_date": "2025-03-31"}])
+def test_an_interrupted_first_sync_continues(books, tmp_path, days):
     """What was loaded before the failure is not requested again; nothing of it is left afterwards."""
     categories = [f"category-{number}" for number in range(20)]
     entries = [("2025-03-10", {"bank": -1, one: 1}) for one in categories]
     ledgers = {"bank": "bank_account"} | dict.fromkeys(categories, "expense operating_expenses debit")
-    days = {"start_date": "2025-03-01", "end_date": "2025-03-31", "progress": False}
-    transport = Interrupted()
+    days, transport = days | {"progress": False}, Interrupted()
     client = books(entries, ledgers, transport=transport)
     needed = aa.LocalBooks.open(tmp_path / "whole").sync(client, **days).requests
     transport.count, transport.refused = 0, needed - 1
@@ -360,6 +360,8 @@ def test_an_interrupted_first_sync_continues(books, tmp_path):
     assert result.ties
     assert result.requests < needed - 10
     assert sorted(path.name for path in local.folder.iterdir()) == ["books.lock", "ledgers", "lines"]
+    ledgers = (one.ledgers().drop(columns="created_at") for one in (local, aa.LocalBooks.open(tmp_path / "whole")))
+    pd.testing.assert_frame_equal(*ledgers)
 
 
 class EmptyFirstPage(httpx.HTTPTransport):
