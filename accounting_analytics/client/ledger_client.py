@@ -446,10 +446,16 @@ class LedgerClient:
     ) -> CashFlowReport:
         """Retrieve the cash flow report of a period; days are local to `time_zone`, by default the client's."""
         period = self._days(start_date, end_date, time_zone)
+        return self.retrieve_decoded_report(period, partial(decode, kind=CashFlowReport), tag_ids=tag_ids)
+
+    def retrieve_decoded_report(
+        self, period: Period | _LocaltimeDays, decode_report: Callable[[bytes], Result], *, tag_ids: Iterable[str] = ()
+    ) -> Result:
+        """Retrieve the cash flow report of a period, whose JSON is decoded by what is given."""
         return self._call(
             f"retrieve cash flow report ({period})",
             "/v0/reports/cash-flow",
-            partial(decode, kind=CashFlowReport),
+            decode_report,
             parameters=_dates(period) | _without_none(tag_ids=_join_list(tag_ids)),
             most_bytes=_MAX_REPORT_BYTES,
         )

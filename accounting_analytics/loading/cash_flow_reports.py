@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from typing import TYPE_CHECKING, Any
+import hashlib
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
+from accounting_analytics.client import records as wire
 from accounting_analytics.client.records import flattened
+from accounting_analytics.client.strict_json import decode
 from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.errors import AmountError, ProtocolError
 from accounting_analytics.core.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVED, count_notes
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.client import LedgerClient
-    from accounting_analytics.core.periods import DateLike, ZoneLike
+    from accounting_analytics.core.periods import DateLike, Period, ZoneLike
     from accounting_analytics.core.schemas import Table
 
 
@@ -70,6 +73,33 @@ def load_cash_flow_report(
     report = client.retrieve_cash_flow_report(
         period.start_date, period.end_date, time_zone=period.time_zone, tag_ids=tags
     )
+    loaded = _to_report(client, period, report, tags, read_at)
+    return dataclasses.replace(loaded, notes=(*loaded.notes, *zone_notes))
+
+
+class ReportWithDigest(NamedTuple):
+    """A report of the service, and the SHA-256 of its JSON."""
+
+    report: CashFlowReport
+    digest: str
+
+
+def load_report_if_changed(client: LedgerClient, period: Period, digest: str) -> ReportWithDigest | None:
+    """Load the report of a period; None where the response has a digest that is known."""
+    read_at = dt.datetime.now(dt.UTC)
+
+    def decode_changed(content: bytes) -> tuple[str, wire.CashFlowReport | None]:
+        found = hashlib.sha256(content).hexdigest()
+        return found, None if found == digest else decode(content, wire.CashFlowReport)
+
+    found, report = client.retrieve_decoded_report(period, decode_changed)
+    return None if report is None else ReportWithDigest(_to_report(client, period, report, (), read_at), found)
+
+
+def _to_report(
+    client: LedgerClient, period: Period, report: wire.CashFlowReport, tags: tuple[str, ...], read_at: dt.datetime
+) -> CashFlowReport:
+    """Convert wire records to a report of validated tables."""
     where = f"cash flow report, {period}"
     tables = _WireTables(client, where)
     ledgers = list(flattened(report.cash_flow_ledgers))
@@ -102,7 +132,7 @@ def load_cash_flow_report(
         currency=client.currency,
     )
     notes = count_notes((tables.noise_removed, *NOISE_REMOVED), (report.characters_replaced, *CHARACTERS_REPLACED))
-    return dataclasses.replace(loaded, notes=(*notes, *zone_notes))
+    return dataclasses.replace(loaded, notes=notes)
 
 
 class _WireTables:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
-    Balances = pd.DataFrame | Mapping[str, Decimal]
+    Balances = Mapping[str, Decimal]
 
 
 class ComparedMonth(NamedTuple):
@@ -40,7 +40,7 @@ class ComparedMonth(NamedTuple):
     incompleteness: str
     places: frozenset[tuple[dt.date, str]]
     ledger_ids: frozenset[str]
-    ending_balances: pd.DataFrame
+    ending_balances: dict[str, Decimal]
 
     @property
     def problem(self) -> str:
@@ -69,7 +69,7 @@ def compare_month(
     incomplete, entry_ids = ("", []) if is_complete else find_incompleteness(lines, days, scale)
     if result.ties:
         places = _places_of(_lines_of_entries(lines, entry_ids), days.time_zone)
-        return ComparedMonth("", incomplete, places, frozenset(), recomputed.exact().ending_balances)
+        return ComparedMonth("", incomplete, places, frozenset(), _balances(recomputed))
     differing, exact = result.differences, reported.exact()
     entries = _lines_of_entries(lines, [*entry_ids, *differing["journal_entry_id"].dropna()])
     listed = exact.lines[exact.lines["line_id"].isin(differing["line_id"].dropna())]
@@ -77,7 +77,13 @@ def compare_month(
     places = _places_of(entries, days.time_zone) | _places_of(of_report, days.time_zone)
     ledger_ids = frozenset(differing.loc[differing["what"] == "net_cash_flow", "ledger_id"])
     difference = f"{count_of(len(differing), 'difference')}; {differing['explanation'].iloc[0]}"
-    return ComparedMonth(difference, incomplete, places, ledger_ids, exact.ending_balances)
+    return ComparedMonth(difference, incomplete, places, ledger_ids, _balances(reported))
+
+
+def _balances(report: CashFlowReport) -> dict[str, Decimal]:
+    """Return the balances of the cash ledgers at the end of a report."""
+    ending = report.exact().ending_balances
+    return dict(zip(ending["ledger_id"], ending["cash_balance"], strict=True))
 
 
 def _lines_of_entries(lines: pa.Table, entry_ids: Iterable[str]) -> pa.Table:

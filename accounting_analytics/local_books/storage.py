@@ -275,6 +275,8 @@ def _naming_folder(folder: Path) -> Iterator[None]:
         raise InputError(f"{folder} cannot be written ({error.strerror or error}); the books are unchanged") from error
 
 
+_KEYS = ["ledger_id", "journal_entry_id", "datetime"]
+"""Columns by which lines are chosen."""
 Choice: TypeAlias = "Callable[[pa.Table], pa.ChunkedArray]"
 """Which lines of a table are chosen."""
 
@@ -302,17 +304,28 @@ class WorkingCopy:
     def replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> None:
         """Replace the lines of some days, all or those chosen."""
         for month in days.months():
+            new = lines_within(lines, month).cast(self._empty.schema)
+            if chosen is not None and not new.num_rows and not self._has_any(month, chosen):
+                continue
             before = self.read(month.month)
-            replaced = are_within(before, days)
+            replaced = are_within(before, month)
             if chosen is not None:
                 replaced = pc.and_(replaced, chosen(before))
-            self._save(month, before, before.filter(pc.invert(replaced)), lines)
+            # a line that arrived elsewhere before may be back here
+            is_same = month.month in self.files and not self._arrived and before.filter(replaced).equals(new)
+            if not is_same:
+                self._save(month, before, before.filter(pc.invert(replaced)), new)
+
+    def _has_any(self, month: Period, chosen: Choice) -> bool:
+        """Whether some days have a line that is chosen, as few columns show, or no file yet."""
+        keys = lines_within(self.read(month.month, _KEYS), month)
+        return month.month not in self.files or bool(pc.any(chosen(keys)).as_py())
 
     def add(self, days: Period, lines: pa.Table) -> None:
         """Add lines of ledgers that no month has yet."""
         for month in days.months():
             before = self.read(month.month)
-            self._save(month, before, before, lines)
+            self._save(month, before, before, lines_within(lines, month).cast(self._empty.schema))
 
     def remove_moved(self) -> None:
         """Remove lines that were read in one month from the months that they were in before."""
@@ -326,12 +339,12 @@ class WorkingCopy:
                 kept = lines.filter(pc.invert(_are_in(lines["id"], pa.array(stale, pa.string()))))
                 self.files[name] = self._folder.save_month(name, kept)
 
-    def _save(self, month: Period, before: pa.Table, kept: pa.Table, lines: pa.Table) -> None:
+    def _save(self, month: Period, before: pa.Table, kept: pa.Table, new: pa.Table) -> None:
         """Write a month: lines that were just read, and those that are kept because they are not among them.
 
         A month that stays the same keeps its file.
         """
-        name, new = month.month, lines_within(lines, month).cast(self._empty.schema)
+        name = month.month
         after = sort_lines(pa.concat_tables([kept.filter(pc.invert(_are_in(kept["id"], new["id"]))), new]))
         if name in self.files:
             stayed = before["id"].filter(pc.invert(_are_in(before["id"], pa.array(self._arrived, pa.string()))))

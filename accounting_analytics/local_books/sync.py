@@ -23,7 +23,7 @@ from accounting_analytics.core.load_metadata import Discovery
 from accounting_analytics.core.periods import Period, choose_zone, day_label, local_date, zone
 from accounting_analytics.core.progress import progress_bar
 from accounting_analytics.loading.arrow_lines import lines_within
-from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
+from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report, load_report_if_changed
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, find_first_line, refresh_ledgers
 from accounting_analytics.loading.load import load_line_table
 from accounting_analytics.loading.ordered_load import load_in_order
@@ -208,7 +208,7 @@ class BooksSync:
         self._days = Period(min(first, before.start_date), end, self._time_zone)
         known = end if options.last_day else before.end_date
         self._period = Period(self._days.start_date, known, self._time_zone)
-        self._ledgers = self._folder.read_ledgers(last)
+        self._ledgers = self._last_ledgers = self._folder.read_ledgers(last)
         self._loaded = set(self._ledgers["id"])
         self._reaches_back = last.reaches_back
         is_nightly, is_extended = options.months_a_night > 0, self._period.start_date < before.start_date
@@ -422,7 +422,14 @@ class BooksSync:
         Returns the balances at its end.
         """
         name, is_first = month.month, month.start_date == self._period.start_date
-        reported = self._load_report(month)
+        record = self._record_if_same(month, starting)
+        response = load_report_if_changed(self._client, month, record.report)
+        if response is None:
+            self._months[name] = msgspec.structs.replace(record, read_at=self._read_at[name])
+            self._compared[name] = self._copy.files[name]
+            return record.ending
+        reported, digest = response
+        self._take_ledgers(reported)
         if is_first and not self._reaches_back:
             self._take_anchor(reported)
             starting = self._anchor
@@ -438,7 +445,7 @@ class BooksSync:
             compared = compare()
         if compared.problem:
             self._read(month)
-            reported = self._load_report(month)
+            reported, digest = self._load_report(month), ""
             compared = compare()
         if compared.difference and not self._ledgers_are_new:
             self._refresh_ledgers()
@@ -446,9 +453,28 @@ class BooksSync:
         problem = compared.problem
         if compared.difference and is_first and self._reaches_back:
             problem += f"; where lines before {day_label(month.start_date)} are new, sync with an earlier start_date"
-        self._months[name] = MonthRecord(self._read_at[name], not compared.incompleteness, problem)
+        ending = compared.ending_balances
+        self._months[name] = MonthRecord(self._read_at[name], not compared.incompleteness, problem, digest, ending)
         self._compared[name] = self._copy.files[name]
-        return compared.ending_balances
+        return ending
+
+    def _record_if_same(self, month: Period, starting: Balances | None) -> MonthRecord:
+        """Return the record of a month that agreed, if lines, ledgers and balances before are those of that time.
+
+        Otherwise it is one of no report. The file is checked, although its lines are not read.
+        """
+        last, name, other = self._last, month.month, MonthRecord(self._at, complete=False)
+        if last is None or month not in last.period.months() or self._copy.files[name] != last.files[name]:
+            return other
+        self._folder.path(last.files[name])
+        record = last.months[name]
+        earlier = last.months.get((month.start_date - _DAY).strftime("%Y-%m"))
+        if earlier is None:  # the balances at the start of the books are those of the report, or none
+            is_first = month.start_date == self._period.start_date
+            same_start = is_first and self._reaches_back == last.reaches_back
+        else:
+            same_start = starting == earlier.ending
+        return record if record.ties and same_start and self._ledgers.equals(self._last_ledgers) else other
 
     def _read_differing(self, month: Period, compared: ComparedMonth) -> None:
         """Read the cash ledgers and those of differing entries again, on the days that differ or in the whole month."""
@@ -469,9 +495,14 @@ class BooksSync:
             self.notes += (f"The cash balances before {first} have changed: lines before the first day of the books.",)
         self._anchor = found
 
-    def _load_report(self, month: Period) -> CashFlowReport:
-        """Load the report of a month, with the ledgers that it names, and take what it shows of them."""
-        reported = load_cash_flow_report(self._client, month.start_date, month.end_date, time_zone=self._time_zone)
+    def _load_report(self, days: Period) -> CashFlowReport:
+        """Load the report of some days, and take what it shows of ledgers."""
+        reported = load_cash_flow_report(self._client, days.start_date, days.end_date, time_zone=self._time_zone)
+        self._take_ledgers(reported)
+        return reported
+
+    def _take_ledgers(self, reported: CashFlowReport) -> None:
+        """Add the ledgers that a report names, and take what it shows of them."""
         exact = reported.exact()
         tables = (exact.ledgers, exact.starting_balances, exact.ending_balances)
         self._add_ledgers(ledger_id for table in tables for ledger_id in table["ledger_id"])
@@ -480,7 +511,6 @@ class BooksSync:
             self._ledgers = shown
             self._refresh_ledgers()
             self._ledgers = _with_reported_fields(self._ledgers, reported)
-        return reported
 
     def _write(self) -> Version:
         """Write a version: first the ledgers, then the record of all files."""

@@ -37,12 +37,15 @@ class MonthRecord(msgspec.Struct, frozen=True):
     """What is known of a month: when all its lines were read, and whether they agree with the service's report.
 
     `problem` is why the lines differ from the report, or why its journal entries are not complete; empty where they are
-    complete and agree.
+    complete and agree. `report` is the SHA-256 of the report that was compared, and `ending` are the balances of the
+    cash ledgers at its end: while report, lines, ledgers and the balances before are the same, so is the rest.
     """
 
     read_at: dt.datetime
     complete: bool
     problem: str = ""
+    report: str = ""
+    ending: dict[str, Decimal] = {}
 
     @property
     def ties(self) -> bool:
@@ -101,7 +104,7 @@ class Version(msgspec.Struct, frozen=True):
     ledgers: StoredFile
     changes: LineChanges = LineChanges()
     closed: tuple[ClosedPeriod, ...] = ()
-    format: Literal[2] = 2
+    format: Literal[3] = 3
 
     @property
     def label(self) -> str:

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import ServiceError
+from accounting_analytics.core.errors import BooksError, ServiceError
 from accounting_analytics.local_books import reading_plan
+from accounting_analytics.local_books import sync as sync_module
 from accounting_analytics.local_books.reading_plan import plan_reading
 from accounting_analytics.reconciliation.compared_report import compare_reports
 
@@ -177,6 +178,36 @@ def test_what_no_report_shows_is_named(local_months, posted_books):
     assert result.changes.frame["kind"].tolist() == ["amended", "amended"]
     assert (result.unread_months, result.unread_entries) == ((), ())
     assert "not read again" not in result.summary()
+
+
+def test_months_that_are_the_same_are_not_calculated_again(local_months, posted_books, monkeypatch):
+    """A month is compared again if its report, its lines, the ledgers or the balances before it are others."""
+    _, client, sync = local_months
+    sync()
+    compared, compare_month = [], sync_module.compare_month
+
+    def compare(reported, *arguments, **options):
+        compared.append(reported.period.month)
+        return compare_month(reported, *arguments, **options)
+
+    monkeypatch.setattr(sync_module, "compare_month", compare)
+
+    def months_compared(**options):
+        compared.clear()
+        assert sync(**options).ties
+        return sorted({*compared})
+
+    assert months_compared() == []
+    posted_books.post(client.instance_id, ("2025-02-20", {"owed": -3, "rent": 3}))
+    assert months_compared() == ["2025-02"]
+    posted_books.post(client.instance_id, ("2025-02-21", {"bank": -3, "rent": 3}))
+    assert months_compared(months_a_night=0) == ["2025-02", "2025-03"]
+    posted_books.execute("UPDATE ledgers SET name = 'Costs' WHERE id = 'rent'")
+    assert months_compared() == ["2025-01", "2025-02", "2025-03"]
+    path = next((local_months[0].folder / "lines").glob("2025-01-*.parquet"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(BooksError, match="was changed after it was written"):
+        sync(months_a_night=0)
 
 
 def test_one_group_of_ledgers_is_not_all(local_months, monkeypatch):
