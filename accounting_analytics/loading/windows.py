@@ -24,7 +24,7 @@ import msgspec
 import pyarrow as pa
 
 from accounting_analytics.client.ledger_client import restart_on_expired_token
-from accounting_analytics.client.records import LineEntryPage
+from accounting_analytics.client.records import Ledger, LineEntryPage
 from accounting_analytics.client.strict_json import decode
 from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.client.records import Ledger
     from accounting_analytics.loading.pages import DecodedPage
     from accounting_analytics.loading.request import LoadRequest
 
@@ -227,8 +226,8 @@ class WindowReader:
     def _decode(self, window: Window, where: str, content: bytes) -> DecodedPage:
         if window.with_ledger:
             records = decode(content, LineEntryPage)
-            if records.records and records.records[0].ledger is not None:
-                self.shown[window.ledger_id] = records.records[0].ledger
+            if records.records and window.ledger_id not in self.shown:
+                self._show(window.ledger_id, records.records[0].ledger)
             options: Any = {"expand": self.request.expand, "scale": self.request.scale}
             page = decode_strictly(records, where, ledger_id=window.ledger_id, **options)
             require_in_period(page.table, window.period, where)
@@ -243,6 +242,11 @@ class WindowReader:
         )
         require_in_period(page.table, window.period, where)
         return page
+
+    def _show(self, ledger_id: str, fields: Ledger | None) -> None:
+        """Keep a copy of the fields of a ledger: the originals would hold the memory of their page."""
+        if fields is not None:
+            self.shown[ledger_id] = msgspec.json.decode(msgspec.json.encode(fields), type=Ledger)
 
     def _require_running(self) -> None:
         if self.stop.is_set():

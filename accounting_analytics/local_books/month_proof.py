@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.exact_sums import ExactLines
 from accounting_analytics.core.messages import count_of, join_ids
-from accounting_analytics.loading.arrow_lines import with_local_dates
+from accounting_analytics.local_books.reading_plan import places_of
 from accounting_analytics.local_books.storage import exact_lines
 from accounting_analytics.reconciliation.compared_report import compare_reports
 from accounting_analytics.reports.books.value import Books
@@ -68,13 +68,13 @@ def compare_month(
     result = compare_reports(reported, recomputed)
     incomplete, entry_ids = ("", []) if is_complete else find_incompleteness(lines, days, scale)
     if result.ties:
-        places = _places_of(_lines_of_entries(lines, entry_ids), days.time_zone)
+        places = places_of(_lines_of_entries(lines, entry_ids), days.time_zone)
         return ComparedMonth("", incomplete, places, frozenset(), _balances(recomputed))
     differing, exact = result.differences, reported.exact()
     entries = _lines_of_entries(lines, [*entry_ids, *differing["journal_entry_id"].dropna()])
     listed = exact.lines[exact.lines["line_id"].isin(differing["line_id"].dropna())]
     of_report = pa.table({"ledger_id": pa.array(listed["ledger_id"], pa.string()), "datetime": listed["datetime"]})
-    places = _places_of(entries, days.time_zone) | _places_of(of_report, days.time_zone)
+    places = places_of(entries, days.time_zone) | places_of(of_report, days.time_zone)
     ledger_ids = frozenset(differing.loc[differing["what"] == "net_cash_flow", "ledger_id"])
     difference = f"{count_of(len(differing), 'difference')}; {differing['explanation'].iloc[0]}"
     return ComparedMonth(difference, incomplete, places, ledger_ids, _balances(reported))
@@ -89,16 +89,6 @@ def _balances(report: CashFlowReport) -> dict[str, Decimal]:
 def _lines_of_entries(lines: pa.Table, entry_ids: Iterable[str]) -> pa.Table:
     """Select all lines of some journal entries."""
     return lines.filter(pc.is_in(lines["journal_entry_id"], value_set=pa.array(entry_ids, pa.string())))
-
-
-def _places_of(lines: pa.Table, time_zone: str) -> frozenset[tuple[dt.date, str]]:
-    """Return the local days and the ledgers of some lines, with those opposite to them where they are named."""
-    days = [instant.date() for instant in with_local_dates(lines, time_zone)["local_date"].to_pylist()]
-    places = {*zip(days, lines["ledger_id"].to_pylist(), strict=True)}
-    if "opposing_ledger_ids" in lines.column_names:
-        texts = zip(days, lines["opposing_ledger_ids"].to_pylist(), strict=True)
-        places |= {(day, ledger) for day, text in texts if text for ledger in text.split(LIST_SEPARATOR)}
-    return frozenset(places)
 
 
 def find_incompleteness(lines: pa.Table, month: Period, scale: int) -> tuple[str, list[str]]:

@@ -15,9 +15,10 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.load_metadata import DayRange, merge_days
 from accounting_analytics.core.periods import Period, local_date, zone
-from accounting_analytics.loading.arrow_lines import lines_within
+from accounting_analytics.loading.arrow_lines import lines_within, with_local_dates
 from accounting_analytics.loading.request import PAGE_SIZE
 
 if TYPE_CHECKING:
@@ -78,6 +79,16 @@ def survey_lines(copy: WorkingCopy, months: Iterable[Period], cash: Sequence[str
         for ledger_id, first, last in zip(*(column.to_pylist() for column in found.columns), strict=True):
             ends[ledger_id] += [first, last]
     return LineSurvey(pd.DataFrame(counts).T, ends)
+
+
+def places_of(lines: pa.Table, time_zone: str) -> frozenset[tuple[dt.date, str]]:
+    """Return the local days and the ledgers of some lines, with those opposite to them where they are named."""
+    days = [instant.date() for instant in with_local_dates(lines, time_zone)["local_date"].to_pylist()]
+    places = {*zip(days, lines["ledger_id"].to_pylist(), strict=True)}
+    if "opposing_ledger_ids" in lines.column_names:
+        texts = zip(days, lines["opposing_ledger_ids"].to_pylist(), strict=True)
+        places |= {(day, ledger) for day, text in texts if text for ledger in text.split(LIST_SEPARATOR)}
+    return frozenset(places)
 
 
 def days_to_read(

@@ -321,11 +321,14 @@ class WorkingCopy:
         keys = lines_within(self.read(month.month, _KEYS), month)
         return month.month not in self.files or bool(pc.any(chosen(keys)).as_py())
 
-    def add(self, days: Period, lines: pa.Table) -> None:
-        """Add lines of ledgers that no month has yet."""
+    def add(self, days: Period, lines: pa.Table) -> pa.Table:
+        """Add lines of ledgers that no month has yet; return the lines of their entries that were there before."""
+        others = [self._empty]
         for month in days.months():
-            before = self.read(month.month)
-            self._save(month, before, before, lines_within(lines, month).cast(self._empty.schema))
+            before, new = self.read(month.month), lines_within(lines, month).cast(self._empty.schema)
+            others.append(before.filter(_are_in(before["journal_entry_id"], new["journal_entry_id"])))
+            self._save(month, before, before, new)
+        return pa.concat_tables(others)
 
     def remove_moved(self) -> None:
         """Remove lines that were read in one month from the months that they were in before."""

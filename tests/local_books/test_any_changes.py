@@ -179,6 +179,7 @@ def without_transfers(lines, ledgers):
 
 
 @example(nights=[([(ChangingBooks.move_from_cash, 0, 4)], None), ([(ChangingBooks.move_to_cash, 0, 0)], 0)])
+@example(nights=[([], None), ([(ChangingBooks.recategorize, 3, 5)], None)])  # to a ledger that had no line
 @example(nights=[([(ChangingBooks.post_to_new_ledger, 3, 4), (ChangingBooks.delete, 1, 0)], 1)])
 @given(nights=nights)
 @settings.get_profile("slow")

@@ -1,0 +1,441 @@
+"""The lines and ledgers of local books as a sync reads them from the service, into a copy that no version has yet.
+
+Recent days are read again, the months that were read longest ago, and entries without cash. All lines of a ledger that
+any of them names are loaded.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+from typing import TYPE_CHECKING, NamedTuple
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from accounting_analytics.core.column_conversion import LIST_SEPARATOR
+from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.load_metadata import Discovery
+from accounting_analytics.core.periods import Period, day_label, local_date, zone
+from accounting_analytics.loading.arrow_lines import lines_within
+from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
+from accounting_analytics.loading.ledger_discovery import discover_ledgers, find_first_line, refresh_ledgers
+from accounting_analytics.loading.load import load_line_table
+from accounting_analytics.loading.ordered_load import load_in_order
+from accounting_analytics.loading.request import LoadRequest
+from accounting_analytics.loading.whole_books import load_whole_books_in_order
+from accounting_analytics.local_books.reading_plan import (
+    days_to_read,
+    places_of,
+    plan_reading,
+    survey_lines,
+    touch_cash,
+)
+from accounting_analytics.local_books.storage import WorkingCopy
+from accounting_analytics.reports.books.changed_lines import find_changed_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from accounting_analytics.client import LedgerClient
+    from accounting_analytics.client.records import Ledger
+    from accounting_analytics.core.periods import ZoneLike
+    from accounting_analytics.loading.load import LoadedLines
+    from accounting_analytics.local_books.reading_plan import LineSurvey, Reading
+    from accounting_analytics.local_books.storage import BooksFolder, Choice
+    from accounting_analytics.local_books.versions import Version
+    from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
+
+_DAY = dt.timedelta(days=1)
+
+
+class SyncOptions(NamedTuple):
+    """What a caller asks of a sync: see :meth:`LocalBooks.sync`."""
+
+    first_day: dt.date | None
+    last_day: dt.date | None
+    time_zone: ZoneLike | None
+    lookback_days: int
+    months_a_night: int
+    parents: Mapping[str, str | None] | None
+    progress: bool | None
+
+
+class SyncedLines:
+    """The ledgers and lines of local books while they are synced.
+
+    Attributes
+    ----------
+    copy : WorkingCopy
+        The lines.
+    ledgers : DataFrame
+        The chart of accounts.
+    period : Period
+        The days of the books.
+    reaches_back : bool
+        Whether no ledger has a line before the first day.
+    read_at : dict
+        When all lines of each month were read.
+    entries_read : set of str
+        Months whose entries without cash were all read.
+    ledgers_are_new : bool
+        Whether the fields of the ledgers were read.
+    ledgers_before : DataFrame
+        Those of the last version.
+    is_extended : bool
+        Whether the books have earlier days now.
+    notes : tuple of str
+        Remarks.
+    """
+
+    ledgers: pd.DataFrame
+    ledgers_before: pd.DataFrame
+    period: Period
+    reaches_back: bool
+    is_extended = False
+    _days: Period
+
+    def __init__(
+        self,
+        folder: BooksFolder,
+        client: LedgerClient,
+        options: SyncOptions,
+        last: Version | None,
+        *,
+        at: dt.datetime,
+        time_zone: str,
+    ) -> None:
+        self._folder, self._client, self._options, self._last = folder, client, options, last
+        self._at, self._time_zone = at, time_zone
+        self.notes: tuple[str, ...] = ()
+        self.copy = WorkingCopy(folder, {} if last is None else last.files, client.scale)
+        self.read_at = {} if last is None else {name: one.read_at for name, one in last.months.items()}
+        self.entries_read: set[str] = set()
+        self.ledgers_are_new = False
+        self._loaded: set[str] = set()
+
+    def _last_day(self) -> dt.date:
+        """Last day that is asked for, or the last day of this month."""
+        today = self._at.astimezone(zone(self._time_zone)).date()
+        this_month = Period.relative("this-month", as_of=today, time_zone=self._time_zone)
+        return self._options.last_day or this_month.end_date
+
+    def read_all(self) -> None:
+        """Load all days for the first time; a load that was interrupted continues if it is still of the same lines."""
+        first, end = self._options.first_day, self._last_day()
+        path = self._folder.first_load / "lines.parquet"
+        self.ledgers = self._load_all(path) if first is None else self._load_since(first, path)
+        self.ledgers_are_new = True
+        if self.ledgers.empty:
+            raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")
+        first = first or min(self._discovery.first_day or end, end).replace(day=1)
+        self._days = self.period = Period(first, end, self._time_zone)
+        self.reaches_back = self._begins_with_the_first_line()
+        self._loaded = set(self.ledgers["id"])
+        if self._options.last_day is None:
+            self.period = self._days.months()[0]
+            self._extend_to(lines_within(ds.dataset(path).to_table(["datetime"]), self._days))
+        opposing: set[str] = set()
+        for month, lines in _by_month(ds.dataset(path), self.period):
+            self.copy.add(month, lines)
+            self.read_at[month.month] = self._at
+            opposing |= _opposing_ids(lines)
+        self._add_ledgers(opposing)
+
+    def _load_all(self, path: Path) -> pd.DataFrame:
+        """Load the lines of all days into a file, and return the ledgers, which are found meanwhile."""
+        return load_whole_books_in_order(
+            self._client,
+            Period(self._last_day(), self._last_day(), self._time_zone),
+            path,
+            checkpoint=self._checkpoint("all days", self._time_zone),
+            parents=self._options.parents or {},
+            progress=self._options.progress,
+        )
+
+    def _load_since(self, first: dt.date, path: Path) -> pd.DataFrame:
+        """Find the ledgers, load their lines since a day into a file, and return the ledgers."""
+        days, progress = Period(first, self._last_day(), self._time_zone), self._options.progress
+        dates, parents = (days.start_date, days.end_date), self._options.parents
+        ledgers = discover_ledgers(self._client, *dates, time_zone=self._time_zone, parents=parents, progress=progress)
+        if not ledgers.empty:
+            request = LoadRequest.from_options(self._client, ledgers["id"], *dates, time_zone=self._time_zone)
+            load_in_order(request, path, checkpoint=self._checkpoint(days, *sorted(ledgers["id"])), progress=progress)
+        return ledgers
+
+    def _checkpoint(self, *load: object) -> Path:
+        """Return the folder of a first load."""
+        text = "\n".join(map(str, (*load, f"scale {self._client.scale}")))
+        return self._folder.first_load / hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def _discovery(self) -> Discovery:
+        """How the ledgers came to be known."""
+        return Discovery.stated(self.ledgers) or Discovery(len(self.ledgers), None, self.period)
+
+    def _begins_with_the_first_line(self) -> bool:
+        """Whether no ledger has a line before the first day; not known where the service refuses early days."""
+        first_day = self._discovery.first_day
+        is_first = first_day is None or self.period.start_date <= first_day
+        return is_first and self._discovery.accepted.start_date == dt.date.min
+
+    def read_changes(self, last: Version) -> None:
+        """Read the days and months that are due."""
+        options, before = self._options, last.period
+        first, end = options.first_day or before.start_date, max(self._last_day(), before.end_date)
+        self._days = Period(min(first, before.start_date), end, self._time_zone)
+        known = end if options.last_day else before.end_date
+        self.period = Period(self._days.start_date, known, self._time_zone)
+        self.ledgers = self.ledgers_before = self._folder.read_ledgers(last)
+        self._loaded = set(self.ledgers["id"])
+        self.reaches_back = last.reaches_back
+        is_nightly, self.is_extended = options.months_a_night > 0, self.period.start_date < before.start_date
+        if options.parents or self.is_extended or (is_nightly and not self.reaches_back):
+            self.refresh()
+            self._check_first_line()
+        if self.is_extended:
+            self.read(Period(self.period.start_date, before.start_date - _DAY, self._time_zone))
+        if not is_nightly:
+            self._read_recent_days(last, ())
+        else:
+            cash, months = self.cash_ids(), self.period.months()
+            survey = survey_lines(self.copy, months, cash)
+            others = sorted(set(self.ledgers["id"]) - set(cash))
+            closed = [Period(one.start_date, one.end_date, self._time_zone) for one in last.closed]
+            readings = plan_reading(survey.without_cash, months, others, closed, last.number)
+            self._read_recent_days(last, readings)
+            self._read_due_months(last, survey)
+            self._read_entries_without_cash(readings, set(others))
+        self.copy.remove_moved()
+
+    def cash_ids(self) -> list[str]:
+        """Ids of the ledgers that report cash flow."""
+        return list(self.ledgers.loc[self.ledgers["report_cash_flow"], "id"])
+
+    def _check_first_line(self) -> None:
+        """Note lines before the first day of books that had none; balances are then those of the reports."""
+        reached_back, self.reaches_back = self.reaches_back, self._begins_with_the_first_line()
+        first, earliest = self.period.start_date, self._discovery.first_day
+        if reached_back and not self.reaches_back and earliest is not None:
+            day = day_label(first)
+            note = (
+                f"There are lines before {day} now, the first on {day_label(earliest)}: balances of the books begin "
+                f"with those that the service reports for {day}. Sync with start_date={earliest.replace(day=1)} to "
+                "read them."
+            )
+            self.notes += (note,)
+
+    def _read_recent_days(self, last: Version, readings: Iterable[Reading]) -> None:
+        """Read all lines since some days before the last sync, also those after the last day of the books.
+
+        Ledgers without lines there, whose entries without cash are read on all days, are read if an entry names them.
+        """
+        since = min(self._at, last.synced_at).astimezone(zone(self._time_zone)).date()
+        first = min(since - dt.timedelta(days=self._options.lookback_days), last.period.end_date + _DAY)
+        if first > self._days.end_date:
+            return
+        if self.period.end_date < self._days.end_date:
+            later = Period(self.period.end_date + _DAY, self._days.end_date, self._time_zone)
+            self._extend_to(pa.table({"datetime": self.load_report(later).exact().lines["datetime"]}))
+        days = Period(max(first, self._days.start_date), self._days.end_date, self._time_zone)
+        read_otherwise = {one for reading in readings if reading.of_all_days for one in reading.ledger_ids}
+        with_lines = self.copy.read_days(days)["ledger_id"].unique().to_pylist()
+        others = set(self.ledgers["id"]) - read_otherwise
+        self.read_entries(days, {*self.cash_ids(), *with_lines, *others})
+        self.read_at |= {month.month: self._at for month in self.period.months() if days.covers(month)}
+
+    def _read_due_months(self, last: Version, survey: LineSurvey) -> None:
+        """Read the months that were read longest ago, and with the first of them a line of each ledger."""
+        due = sorted(last.months, key=lambda month: (self.read_at[month], month))[: self._options.months_a_night]
+        shown: dict[str, Ledger] = {}
+        for month in (one for one in self.period.months() if one.month in due):
+            shown |= self.read(month, {} if shown else survey.days_with_a_line(self.ledgers["id"], month))
+        if self.reaches_back:
+            self.refresh(shown=shown)
+        self.ledgers_are_new = True
+
+    def _read_entries_without_cash(self, readings: Iterable[Reading], others: set[str]) -> None:
+        """Read entries without cash of other ledgers, as planned, and find lines before the first day.
+
+        The books begin with the first line, or lines before are none of theirs.
+        """
+        cash, first_line = self.cash_ids(), None
+        unread = set(self.ledgers["id"])
+        first = self._discovery.accepted.start_date if self.reaches_back else self._days.start_date
+        everything = Period(first, self._days.end_date, self._time_zone)
+        for ledger_ids, days, of_all_days in readings:
+            asked = everything if of_all_days else days
+            lines = self._load(dict.fromkeys(ledger_ids, asked), is_cashflow=False).lines
+            chosen = pa.array(ledger_ids, pa.string())
+
+            def are_read(table: pa.Table, chosen: pa.Array = chosen) -> pa.ChunkedArray:
+                return pc.and_not(pc.is_in(table["ledger_id"], value_set=chosen), touch_cash(table, cash))
+
+            months = self._replace(asked, lines, are_read)
+            if set(ledger_ids) == others:
+                self.entries_read |= {month.month for month in months}
+            if of_all_days:
+                unread -= set(ledger_ids)
+                first_line = min(filter(None, [first_line, pc.min(lines["datetime"]).as_py()]), default=None)
+        if self.reaches_back and self.period.start_date > self._discovery.accepted.start_date:
+            before = Period(self._discovery.accepted.start_date, self.period.start_date - _DAY, self._time_zone)
+            self.note_first_line(find_first_line(self._client, unread, before))
+            self.note_first_line(first_line)
+
+    def note_first_line(self, instant: dt.datetime | None) -> None:
+        """Note the instant of a line that may be the first one."""
+        first_day = self._discovery.first_day
+        if instant is None or (first_day and local_date(instant, zone(self._time_zone)) >= first_day):
+            return
+        self.refresh(shown={}, first_line=instant)
+        self._check_first_line()
+
+    def _load(self, days: Mapping[str, Period], **options: bool) -> LoadedLines:
+        """Load the lines of some ledgers."""
+        return load_line_table(self._client, days, progress=self._options.progress, **options)
+
+    def read(self, days: Period, days_of_ledgers: Mapping[str, Period] | None = None) -> dict[str, Ledger]:
+        """Read all ledgers in some days again, each on more days where given; return the fields that lines show."""
+        asked = dict.fromkeys(self.ledgers["id"], days) | {**(days_of_ledgers or {})}
+        lines, shown = self._load(asked, with_ledgers=bool(days_of_ledgers))
+        self._replace(days, lines)
+        self.read_at |= {month.month: self._at for month in self.period.months() if days.covers(month)}
+        return shown
+
+    def _replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> list[Period]:
+        """Replace lines of some days, add ledgers that they name, and return the months that the books have of them."""
+        self._extend_to(lines)
+        first, last = max(days.start_date, self.period.start_date), min(days.end_date, self.period.end_date)
+        months = Period(first, last, self._time_zone).months() if first <= last else []
+        for month in months:
+            self.copy.replace(month, lines, chosen)
+        self._add_ledgers(_opposing_ids(lines))
+        return months
+
+    def read_entries(self, days: Period, ledger_ids: Iterable[str]) -> None:
+        """Read some ledgers in some days again, then those that entries with changed lines name, until none is new."""
+        before, due, read, entry_ids = self.copy.read_days(days), {*ledger_ids}, set[str](), set[str]()
+        while due:
+            lines = self._load(dict.fromkeys(sorted(due), days)).lines
+            chosen = pa.array(due, pa.string())
+
+            def are_read(table: pa.Table, chosen: pa.Array = chosen) -> pa.ChunkedArray:
+                return pc.is_in(table["ledger_id"], value_set=chosen)
+
+            self._replace(days, lines, are_read)
+            known = before.filter(are_read(before))
+            changed = find_changed_lines(known, lines, time_zone=self._time_zone, scale=self._client.scale)
+            entry_ids |= {*changed["journal_entry_id"].to_pylist()}
+            entries = pa.array(entry_ids, pa.string())
+            tables = [one.filter(pc.is_in(one["journal_entry_id"], value_set=entries)) for one in (before, lines)]
+            read |= due
+            named = {one for table in tables for one in (*table["ledger_id"].to_pylist(), *_opposing_ids(table))}
+            due = (named & {*self.ledgers["id"]}) - read
+
+    def _extend_to(self, lines: pa.Table) -> None:
+        """Extend the days of the books to the month of the latest of some lines, where no last day was given."""
+        latest = pc.max(lines["datetime"]).as_py()
+        if latest is not None and self._options.last_day is None:
+            day = local_date(latest, zone(self._time_zone))
+            for month in self._days.months():
+                if self.period.end_date < day and month.start_date <= day:
+                    self.period = Period(self._days.start_date, month.end_date, self._time_zone)
+        for month in self.period.months():
+            self.read_at.setdefault(month.month, self._at)
+
+    def refresh(
+        self,
+        new_ids: Iterable[str] = (),
+        shown: Mapping[str, Ledger] | None = None,
+        first_line: dt.datetime | None = None,
+    ) -> None:
+        """Read the ledgers again, or take what lines have shown of them, and load all lines of those that are new."""
+        self.ledgers = refresh_ledgers(
+            self._client,
+            self.ledgers,
+            self.period,
+            new_ids=new_ids,
+            parents=self._options.parents,
+            since_first_line=self._last is not None,
+            shown=shown,
+            first_line=first_line,
+        )
+        self.ledgers_are_new = self.ledgers_are_new or shown is None
+        self._add_ledgers()
+
+    def _add_ledgers(self, named: Iterable[str] = ()) -> None:
+        """Discover ledgers that are named and not known, and load all lines of new ones, until no line names others."""
+        unknown = sorted({*named} - {*self.ledgers["id"]})
+        if unknown:
+            self.refresh(unknown, shown={})
+        new = sorted({*self.ledgers["id"]} - self._loaded)
+        if new:
+            lines = self._load(dict.fromkeys(new, self._days)).lines
+            self._extend_to(lines)
+            others = self.copy.add(self.period, lines)
+            self._loaded.update(new)
+            self._add_ledgers(_opposing_ids(lines))
+            self._read_others(others)
+
+    def _read_others(self, others: pa.Table) -> None:
+        """Read the other lines of entries of which a line moved to a new ledger: they name that ledger now."""
+        for month in self.period.months() if others.num_rows else ():
+            places = places_of(lines_within(others, month), self._time_zone)
+            for days in days_to_read(places, set(), self.copy.read(month.month), self._time_zone):
+                named = {ledger for day, ledger in places if days.start_date <= day <= days.end_date}
+                self.read_entries(days, named & {*self.ledgers["id"]})
+
+    def load_report(self, days: Period) -> CashFlowReport:
+        """Load the report of some days, and take what it shows of ledgers."""
+        reported = load_cash_flow_report(self._client, days.start_date, days.end_date, time_zone=self._time_zone)
+        self.take_ledgers(reported)
+        return reported
+
+    def take_ledgers(self, reported: CashFlowReport) -> None:
+        """Add the ledgers that a report names, and take what it shows of them."""
+        exact = reported.exact()
+        tables = (exact.ledgers, exact.starting_balances, exact.ending_balances)
+        self._add_ledgers(ledger_id for table in tables for ledger_id in table["ledger_id"])
+        shown = _with_reported_fields(self.ledgers, reported)
+        if not shown.equals(self.ledgers):
+            self.ledgers = shown
+            self.refresh()
+            self.ledgers = _with_reported_fields(self.ledgers, reported)
+
+
+def _by_month(lines: ds.Dataset, period: Period) -> Iterator[tuple[Period, pa.Table]]:
+    """Lines of each month of a period; one month is in memory at a time, because the file is ordered by days."""
+    day = ds.field("local_date")
+    for month in period.months():
+        first, last = (dt.datetime.combine(one, dt.time.min) for one in (month.start_date, month.end_date))
+        of_month = lines.to_table(filter=(day >= first) & (day <= last), use_threads=False)
+        yield month, of_month.drop_columns("local_date")
+        pa.default_memory_pool().release_unused()
+
+
+def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd.DataFrame:
+    """Take the names of a report, and the sort codes of its balances: those of ledgers without lines are only there.
+
+    A ledger with balances reports cash flow, where no line shows whether it does.
+    """
+    exact = reported.exact()
+    balances = pd.concat([exact.starting_balances, exact.ending_balances])
+    coded, flows, ids = balances.dropna(subset="sort_code"), exact.ledgers, ledgers["id"]
+    codes = dict(zip(coded["ledger_id"], coded["sort_code"], strict=True))
+    names = dict(zip(balances["ledger_id"], balances["ledger_name"], strict=True))
+    names |= dict(zip(flows["ledger_id"], flows["name"], strict=True))
+    has_balance = ids.isin(balances["ledger_id"]) & ledgers["debit_credit"].isna()
+    shown = ledgers.assign(
+        name=ids.map(names).fillna(ledgers["name"]).astype(ledgers["name"].dtype),
+        sort_code=ids.map(codes).fillna(ledgers["sort_code"]).astype(ledgers["sort_code"].dtype),
+        report_cash_flow=ledgers["report_cash_flow"] | has_balance,
+    )
+    return shown.sort_values(["sort_code", "id"], ignore_index=True)
+
+
+def _opposing_ids(lines: pa.Table) -> set[str]:
+    texts = pc.drop_null(pc.unique(lines["opposing_ledger_ids"])).to_pylist()
+    return {one for text in texts for one in text.split(LIST_SEPARATOR) if one}
