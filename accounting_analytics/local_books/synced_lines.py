@@ -258,10 +258,7 @@ class SyncedLines:
         self.ledgers_are_new = True
 
     def _read_entries_without_cash(self, readings: Iterable[Reading], others: set[str]) -> None:
-        """Read entries without cash of other ledgers, as planned, and find lines before the first day.
-
-        The books begin with the first line, or lines before are none of theirs.
-        """
+        """Read entries without cash of other ledgers, as planned, and find lines before the first day."""
         cash, first_line = self.cash_ids(), None
         unread = set(self.ledgers["id"])
         first = self._discovery.accepted.start_date if self.reaches_back else self._days.start_date
@@ -284,14 +281,13 @@ class SyncedLines:
             before = Period(self._discovery.accepted.start_date, self.period.start_date - _DAY, self._time_zone)
             self.note_first_line(find_first_line(self._client, unread, before))
             self.note_first_line(first_line)
+            self._check_first_line()
 
     def note_first_line(self, instant: dt.datetime | None) -> None:
         """Note the instant of a line that may be the first one."""
         first_day = self._discovery.first_day
-        if instant is None or (first_day and local_date(instant, zone(self._time_zone)) >= first_day):
-            return
-        self.refresh(shown={}, first_line=instant)
-        self._check_first_line()
+        if instant and (first_day is None or local_date(instant, zone(self._time_zone)) < first_day):
+            self.refresh(shown={}, first_line=instant)
 
     def _load(self, days: Mapping[str, Period], **options: bool) -> LoadedLines:
         """Load the lines of some ledgers."""
