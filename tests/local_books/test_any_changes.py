@@ -5,6 +5,7 @@ from itertools import count
 
 import hypothesis.strategies as st
 import pandas as pd
+import pytest
 from hypothesis import example, given, settings
 
 import accounting_analytics as aa
@@ -183,6 +184,7 @@ def without_transfers(lines, ledgers):
 @example(nights=[([(ChangingBooks.post_to_new_ledger, 3, 4), (ChangingBooks.delete, 1, 0)], 1)])
 @given(nights=nights)
 @settings.get_profile("slow")
+@pytest.mark.timeout(3600)
 def test_books_are_those_of_the_service(posted_books, tmp_path_factory, nights):
     """Each night has what reports and entries without cash show, also of closed months; a night a month, all."""
     service = ChangingBooks(posted_books)
