@@ -304,7 +304,9 @@ class Outlook(Result):
             for at, units in enumerate(self._forecast.timed, start=1)
         ]
         in_weeks = self._average("timed", f"What is expected in a week, of the {self.weeks} weeks ahead", timed)
-        return figure_of_terms(f"rest{KEY_SEPARATOR}average", "Rest of a week", [("+", self._measure()), ("-", in_weeks)])
+        return figure_of_terms(
+            f"rest{KEY_SEPARATOR}average", "Rest of a week", [("+", self._measure()), ("-", in_weeks)]
+        )
 
     def _measure(self) -> Figure:
         """Divide what the weeks together move by their number."""
