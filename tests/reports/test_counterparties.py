@@ -48,9 +48,9 @@ def test_parties_of_open_items_are_counterparties(books, frame):
     """Who owes is the counterparty of the entry that says so."""
     items = aa.ageing(books).open_items
     of_line = frame.set_index("id")["counterparty"].reindex(items["line_id"])
-    named = items["party"] != "not named"
+    named = items["counterparty"] != "not named"
     assert named.any()
-    assert items["party"][named].str.upper().tolist() == of_line[named.to_numpy()].tolist()
+    assert items["counterparty"][named].str.upper().tolist() == of_line[named.to_numpy()].tolist()
 
 
 def test_a_customer_is_not_the_text_of_a_transfer(posted_books):

@@ -14,7 +14,7 @@ def test_export_and_verify(run_demo, run, assert_refused, tmp_path):
     lines = run_demo("export", *DAYS, *zone, "--output", "out", **settings).stdout.splitlines()
     assert lines[0].startswith("Export in out/current: ")
     tables = [line for line in lines[1:] if line]
-    assert len(tables) == 12
+    assert len(tables) == 13
     assert all(line.startswith("- ") and line.endswith(" rows") for line in tables)
     first = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
     assert [first[name] for name in STATED] == ["2025-02-01", "2025-03-31", "EUR", 7, []]
