@@ -52,7 +52,7 @@ class Recomputation:
         return figures[key]
 
     def text(self, table: str, key: str, form: str, *, is_cell: bool) -> str:
-        """Text that a figure has to have: an amount, or a percentage.
+        """Text that a figure has to have: an amount, a percentage or another quotient.
 
         An amount in thousands or millions has the letter of its unit, but in a cell of a table.
         """
@@ -63,8 +63,9 @@ class Recomputation:
             return f"{value_text(units, self._data.scale, form=form, amounts_in=unit)}{letter}"
         part, whole = self.value(table, figure.part), self.value(table, figure.whole)
         if part is None or not whole:
-            raise InputError("it is in percent of nothing")
-        return f"{value_text(round(Fraction(1000 * part, whole)), 1, form=form)}%"
+            raise InputError("it is a quotient by nothing")
+        shown = round(Fraction(figure.times * 10**figure.digits * part, whole))
+        return f"{value_text(shown, figure.digits, form=form)}{figure.suffix}"
 
     def is_nothing(self, table: str, key: str) -> bool:
         """Whether a figure may be a dash: zero, and no amount that is only rounded to it."""
@@ -90,7 +91,7 @@ class Recomputation:
             case UnknownFigure():
                 return None
             case QuotientFigure():
-                raise InputError("it is made of a percentage")
+                raise InputError("it is made of a quotient")
             case StatedFigure():
                 return read_units(figure.units)
             case ListFigure():

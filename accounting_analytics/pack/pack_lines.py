@@ -9,6 +9,7 @@ from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.reports.figures.figure import PERCENT
 from accounting_analytics.reports.figures.line_table import PageLines, ShownLine, runs_of
 from accounting_analytics.reports.figures.selections import Span, simplified
 
@@ -95,8 +96,9 @@ class PackLines:
         label = printable(figure.label)
         if figure.units is None:
             return "unknown", label
-        if figure.kind == "share":
-            return ("quotient", label, *(one.key for one in figure.terms))
+        if figure.kind == "quotient":
+            form = () if figure.quotient == PERCENT else figure.quotient
+            return ("quotient", label, *(one.key for one in figure.terms), *form)
         if terms:
             signs = {id(one): sign for sign, one in zip(figure.signs, figure.terms, strict=True)}
             return "terms", label, [(signs[id(one)], one.key) for one in terms]

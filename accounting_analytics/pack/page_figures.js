@@ -37,15 +37,16 @@ class Figures {
     return kind === "terms" ? parts : undefined;
   }
 
-  // Tenths of a percent, half to even, of a figure that is in percent of another; undefined of others.
-  percent(table, key) {
-    const [kind, , part, whole] = this.#stated(table, key);
+  // A figure that is another by a third, in percent unless it states how: its units of some fraction digits, half to
+  // even, and what follows them; undefined of others.
+  quotient(table, key) {
+    const [kind, , part, whole, times = 100, digits = 1, suffix = "%"] = this.#stated(table, key);
     if (kind !== "quotient") return undefined;
     const [above, below] = [this.units(table, part), this.units(table, whole)];
-    const sizes = [1000n * above, below].map((one) => (one < 0n ? -one : one));
+    const sizes = [BigInt(times) * 10n ** BigInt(digits) * above, below].map((one) => (one < 0n ? -one : one));
     const [quotient, twice] = [sizes[0] / sizes[1], 2n * (sizes[0] % sizes[1])];
     const size = quotient + (twice > sizes[1] || (twice === sizes[1] && quotient % 2n === 1n) ? 1n : 0n);
-    return (above < 0n) === (below < 0n) ? size : -size;
+    return { units: (above < 0n) === (below < 0n) ? size : -size, digits, suffix };
   }
 
   // The lines of a figure, each with its factor.

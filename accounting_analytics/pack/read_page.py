@@ -153,11 +153,14 @@ class TermsFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, t
 
 
 class QuotientFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="quotient"):
-    """A figure of its table in percent of another, to one fraction digit, half to even."""
+    """A figure of its table by another, times a number and rounded half to even: in percent, unless it states how."""
 
     label: str
     part: str
     whole: str
+    times: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 100
+    digits: Annotated[int, msgspec.Meta(ge=0, le=9)] = 1
+    suffix: Literal["%", " days", ""] = "%"
 
 
 class StatedFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="stated"):
@@ -305,7 +308,7 @@ def _refuse(problem: str) -> NoReturn:
     raise InputError(f"the data of the pack cannot be read: {shorten(printable(problem), limit=200)}") from None
 
 
-_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(%|k|M)?(\))?")
+_NUMBER = re.compile(r"(\()?([+\u2212-])?([0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]+)?)(%|k|M| days)?(\))?")
 _SPACES = " \t\n\N{NO-BREAK SPACE}"
 NOT_KNOWN = "not known"
 ZERO = "\N{EN DASH}"

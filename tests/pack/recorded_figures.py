@@ -77,8 +77,9 @@ class RecordedSums:
         if kind == "unknown":
             return None
         if kind == "quotient":
-            part, whole = (self.units(table, one) for one in parts)
-            return int((Decimal(100 * part) / whole).quantize(Decimal("0.1"), ROUND_HALF_EVEN) * 10)
+            part, whole = (self.units(table, one) for one in parts[:2])
+            times, digits, _ = parts[2:] or (100, 1, "%")
+            return int((Decimal(times * 10**digits * part) / whole).quantize(Decimal(1), ROUND_HALF_EVEN))
         (parts,) = parts
         if kind == "stated":
             return int(parts)
@@ -109,12 +110,12 @@ def read_checked(html):
 
 
 def units_of(text):
-    """Minor units of an amount as it is shown, at scale 2, or tenths of a percentage; None where it is not known."""
+    """Minor units of an amount as it is shown, at scale 2, or of a quotient; None where it is not known."""
     if text == "not known":
         return None
     if text == "\N{EN DASH}":
         return 0
-    digits = re.fullmatch(r"\(?-?([\d,]+\.\d\d|[\d,]+\.\d%)\)?", text)
+    digits = re.fullmatch(r"\(?-?([\d,]+\.\d\d|[\d,]+\.\d(?:%| days))\)?", text)
     assert digits, text
     units = int(re.sub(r"\D", "", digits.group(1)))
     return -units if text[0] in "(-" else units

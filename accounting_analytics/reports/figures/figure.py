@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,14 @@ from accounting_analytics.core.column_conversion import exact_amounts, exact_flo
 from accounting_analytics.core.errors import AmountError, BooksDoNotTieError, InputError
 from accounting_analytics.core.html_tables import cell_text
 from accounting_analytics.core.messages import quote
-from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, from_minor_units, to_float, to_minor_units
+from accounting_analytics.core.money import (
+    DEFAULT_SCALE,
+    EXACT,
+    format_amount,
+    from_minor_units,
+    to_float,
+    to_minor_units,
+)
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.reports.figures.figure_workbook import FigurePart, write_figure
@@ -36,7 +44,32 @@ OWN = "own:"
 NOT_KNOWN, ZERO = "not known", "\N{EN DASH}"
 """Texts of a figure that is not known, and of zero."""
 
-FigureKind = Literal["sum", "average", "change_pct", "share", "none"]
+FigureKind = Literal["sum", "average", "change_pct", "quotient", "none"]
+
+
+class Quotient(NamedTuple):
+    """How a quotient of two amounts is written.
+
+    Attributes
+    ----------
+    times : int
+        What it is multiplied by: 100 of a percentage.
+    digits : int
+        Its fraction digits, rounded half to even.
+    suffix : str
+        What follows its digits.
+    """
+
+    times: int = 100
+    digits: int = 1
+    suffix: str = "%"
+
+    def of(self, part: int, whole: int) -> Decimal:
+        """Quotient of two amounts in units."""
+        return Decimal(round(Fraction(self.times * 10**self.digits * part, whole))).scaleb(-self.digits, EXACT)
+
+
+PERCENT = Quotient()
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,19 +86,21 @@ class Figure(Result):
     label : str
         What the figure is, as the statement writes it.
     units : int, Decimal or None
-        Whole minor units of an amount, or a percentage; None where it is not known.
+        Whole minor units of an amount, or a percentage or another quotient; None where it is not known.
     calculation : str
         How it was calculated, or why it is not known.
     terms : tuple of Figure
         The figures that it is made of; empty for a sum of line entries alone.
     signs : tuple of str
-        How it is made of each of its terms: ``+``, ``-``, or ``/`` of the whole of a share.
-    kind : {"sum", "average", "change_pct", "share", "none"}
+        How it is made of each of its terms: ``+``, ``-``, or ``/`` of what it is divided by.
+    kind : {"sum", "average", "change_pct", "quotient", "none"}
         What it is of its terms or lines; ``none`` where the statement has no amount in this place.
     scale : int
         Fraction digits of the amount.
     selections : sequence of Selection
         Ledgers and days of its lines, where it is a sum of lines of a statement.
+    quotient : Quotient
+        How it is written, where it is a percentage or another quotient.
     """
 
     key: str
@@ -77,6 +112,7 @@ class Figure(Result):
     kind: FigureKind = "sum"
     scale: int = field(default=DEFAULT_SCALE, kw_only=True)
     selections: Sequence[Selection] = field(default=(), kw_only=True)
+    quotient: Quotient = field(default=PERCENT, kw_only=True)
     _load_entries: Callable[[], pd.DataFrame] | None = field(default=None, kw_only=True, compare=False)
 
     @property
@@ -102,10 +138,15 @@ class Figure(Result):
         return self.text_in(None)
 
     def text_in(self, amounts_in: AmountsIn | None) -> str:
-        """Return the same in thousands (``k``) or millions (``M``), rounded half to even; a percentage is as it is."""
+        """Return the same in thousands (``k``) or millions (``M``), rounded half to even; a quotient is as it is."""
         if self.kind == "none":
             return ""
-        return text_of(self.exact(), is_percent=isinstance(self.units, Decimal), amounts_in=amounts_in)
+        return text_of(self.exact(), quotient=self._shown_quotient, amounts_in=amounts_in)
+
+    @property
+    def _shown_quotient(self) -> Quotient | None:
+        """How it is written, if it is a quotient that is known."""
+        return self.quotient if isinstance(self.units, Decimal) else None
 
     @property
     def is_additive(self) -> bool:
@@ -187,7 +228,7 @@ class Figure(Result):
         exact = self.exact()
         if exact is None:
             return f"{self.label}: {NOT_KNOWN}"
-        return f"{self.label}: {f'{exact:,}%' if isinstance(self.units, Decimal) else format_amount(exact)}"
+        return f"{self.label}: {_plain_text(exact, self._shown_quotient)}"
 
     def _parts(self) -> Iterator[ResultPart]:
         sentence = f"{self.calculation[:1].upper()}{self.calculation[1:]}."
@@ -212,7 +253,7 @@ class Figure(Result):
 
 def _with_terms(figure: Figure, factor: int) -> Iterator[FigurePart]:
     """Yield a figure and all that it is made of, each with the sign that it is added with."""
-    amount = f"{figure.units:,}%" if isinstance(figure.units, Decimal) else figure.exact()
+    amount = _plain_text(figure.units, figure.quotient) if isinstance(figure.units, Decimal) else figure.exact()
     entries = figure.exact_entries() if figure.is_additive and not figure.terms else None
     yield FigurePart(figure.label, amount, factor, figure.calculation, entries)
     for sign, term in zip(figure.signs, figure.terms, strict=True):
@@ -234,15 +275,19 @@ def _entry_lines(entries: pd.DataFrame) -> list[str]:
     return [*texts, f"and {more:,} more; .entries has all"] if more > 0 else texts
 
 
-def text_of(value: Decimal | None, *, is_percent: bool = False, amounts_in: AmountsIn | None = None) -> str:
+def _plain_text(value: Decimal, quotient: Quotient | None) -> str:
+    """Text with a minus sign of an amount, or of a quotient."""
+    return f"{format_amount(value)}{quotient.suffix if quotient else ''}"
+
+
+def text_of(value: Decimal | None, *, quotient: Quotient | None = None, amounts_in: AmountsIn | None = None) -> str:
     """Text of an amount, in units or in thousands or millions: a negative one in parentheses, a dash for zero."""
     if value is None:
         return NOT_KNOWN
     if not value:
         return ZERO
     size = value.copy_abs()
-    write = AMOUNT_UNITS[amounts_in].text if amounts_in else format_amount
-    text = f"{size:,}%" if is_percent else write(size)
+    text = AMOUNT_UNITS[amounts_in].text(size) if amounts_in and not quotient else _plain_text(size, quotient)
     return f"({text})" if value < 0 else text
 
 
@@ -272,6 +317,23 @@ def renamed(figure: Figure, key: str, label: str) -> Figure:
     """Return a figure under another key; parts of it that have its own key, such as a supplied balance, go with it."""
     terms = tuple(replace(one, key=key) if one.key == figure.key else one for one in figure.terms)
     return replace(figure, key=key, label=label, terms=terms)
+
+
+def figure_of_quotient(
+    make: Callable[..., Figure], part: int, whole: int, name: str, form: Quotient = PERCENT
+) -> Figure:
+    """Return the quotient by an amount that is positive; by another it would have the wrong sign or size."""
+    written = partial(make, kind="quotient", quotient=form)
+    if whole <= 0:
+        why = "zero" if whole == 0 else "negative"
+        nothing = "be in percent of" if form == PERCENT else "divide by"
+        return written(None, f"it is not known: {name} is {why}, so there is nothing to {nothing}")
+    of = (
+        f"percent of {name}"
+        if form == PERCENT
+        else f"the quotient by {name}{f', times {form.times}' * (form.times > 1)}"
+    )
+    return written(form.of(part, whole), of)
 
 
 _IN_ROWS = "give the id, unique name or path of one of its rows (in .rows)"

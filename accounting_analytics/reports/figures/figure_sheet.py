@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import MAX_UNITS
-from accounting_analytics.core.workbook import Place, accounting_format, amount_format, line_text
+from accounting_analytics.core.workbook import Place, accounting_format, amount_format, grouped_format, line_text
 
 if TYPE_CHECKING:
     from accounting_analytics.core.workbook import Workbook
-    from accounting_analytics.reports.figures.figure import Figure
+    from accounting_analytics.reports.figures.figure import Figure, Quotient
     from accounting_analytics.reports.figures.figure_table import FigureCell, FigureRow, FigureTable
 
 Terms = Sequence[tuple[int, str]]
@@ -28,7 +28,6 @@ _MIN_WIDTH, MAX_LABEL_WIDTH, _NOTE_WIDTH = 10, 60, 150
 _MARGIN, _INDENT_WIDTH, _MAX_INDENT = 2, 1.5, 15
 LINE_HEIGHT = 15
 _PORTRAIT_COLUMNS = 4
-_PERCENT_FORMAT = accounting_format("#,##0.0%")
 _STYLES: Mapping[str, Mapping[str, object]] = {
     "heading": {"bold": True},
     "subtotal": {"bold": True, "top": 1},
@@ -163,16 +162,18 @@ class _Rows:
         if cell.figure is None:
             self._worksheet.write_string(*place, line_text(cell.text), self._workbook.format(**style))
             return
-        exact, is_percent = cell.figure.exact(), _is_percent(cell.figure)
-        amounts = accounting_format(amount_format(cell.figure.scale, self._table.amounts_in))
-        shown = self._workbook.format(**style, num_format=_PERCENT_FORMAT if is_percent else amounts, align="right")
-        if not is_percent:
+        exact, is_quotient = cell.figure.exact(), _is_quotient(cell.figure)
+        amounts = amount_format(cell.figure.scale, self._table.amounts_in)
+        digits = accounting_format(_quotient_format(cell.figure.quotient) if is_quotient else amounts)
+        shown = self._workbook.format(**style, num_format=digits, align="right")
+        if not is_quotient:
             self._link(cell.figure.key, place, shown)
         if exact is None:
             write = self._worksheet.write_string if cell.text else self._worksheet.write_blank
             write(*place, cell.text, shown)
-        elif is_percent:
-            self._worksheet.write_number(*place, float(exact.scaleb(-2)), shown)
+        elif is_quotient:
+            is_percent = cell.figure.quotient.suffix == "%"  # which Excel multiplies by itself
+            self._worksheet.write_number(*place, float(exact.scaleb(-2) if is_percent else exact), shown)
         elif not _has_number(cell.figure):
             self.has_text_amounts = True
             self._worksheet.write_string(*place, f"{exact:,f}", shown)
@@ -216,8 +217,14 @@ class _Rows:
         self._worksheet.set_row(self._head_row, LINE_HEIGHT * line_count)
 
 
-def _is_percent(figure: Figure) -> bool:
+def _is_quotient(figure: Figure) -> bool:
     return figure.units is not None and not isinstance(figure.units, int)
+
+
+def _quotient_format(quotient: Quotient) -> str:
+    """Format of a quotient: its digits, and what follows them."""
+    suffix = quotient.suffix if quotient.suffix in {"", "%"} else f'"{quotient.suffix}"'
+    return f"{grouped_format(quotient.digits)}{suffix}"
 
 
 def _has_number(figure: Figure) -> bool:

@@ -143,8 +143,11 @@
   // The same of a page that has its figures once, for all of its tables.
   const sharedDetailsOf = (figures, table, key) => {
     const text = (part) => {
-      const percent = figures.percent(table, part);
-      if (percent !== undefined) return percent < 0n ? `(${amountText(-percent, 1)}%)` : `${amountText(percent, 1)}%`;
+      const quotient = figures.quotient(table, part);
+      if (quotient) {
+        const [size, end] = quotient.units < 0n ? [-quotient.units, ")"] : [quotient.units, ""];
+        return `${end && "("}${amountText(size, quotient.digits)}${quotient.suffix}${end}`;
+      }
       const units = figures.units(table, part);
       return units === null ? "not known" : amountText(units, figures.scale, figures.amountsIn);
     };

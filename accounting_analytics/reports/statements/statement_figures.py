@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
-from decimal import ROUND_HALF_EVEN, Decimal, Inexact, Rounded, localcontext
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
@@ -13,10 +12,17 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from accounting_analytics.core.column_conversion import exact_amounts
-from accounting_analytics.core.money import EXACT, rounded_quotient, to_minor_units
+from accounting_analytics.core.money import rounded_quotient, to_minor_units
 from accounting_analytics.core.periods import day_label, month_label
 from accounting_analytics.reports.books.payees import entry_ids
-from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, figure_of_terms
+from accounting_analytics.reports.figures.figure import (
+    KEY_SEPARATOR,
+    OWN,
+    PERCENT,
+    Figure,
+    figure_of_quotient,
+    figure_of_terms,
+)
 from accounting_analytics.reports.figures.selections import Selection, units_of
 from accounting_analytics.reports.statements.columns import BUDGET, whole_months
 from accounting_analytics.reports.statements.tagged_lines import TaggedLines
@@ -35,7 +41,6 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statements.rows import Layout, Measure, Row
     from accounting_analytics.reports.statements.sums import Source, SpanRules
 
-_PERCENT_DIGITS = Decimal("0.1")
 _DIFFERENCES = ("difference", "difference_pct")
 _CHANGES = ("change", "change_pct", *_DIFFERENCES)
 Mark = Literal["favourable", "unfavourable", ""]
@@ -193,7 +198,9 @@ class StatementFigures:
             return make(None, f"it is not known: {why}")
         if row.kind == "percent":
             part, whole = (int(one.units or 0) for one in of)
-            return _share(partial(make, signs=("+", "/")), part, whole, self.layout.by_key[row.terms[1][1]].label)
+            return figure_of_quotient(
+                partial(make, signs=("+", "/")), part, whole, self.layout.by_key[row.terms[1][1]].label
+            )
         if column.is_percent or column.kind == "average":
             return self._quotient(make, column, of)
         if terms:
@@ -210,10 +217,10 @@ class StatementFigures:
             return make(units, made_of, kind="average")
         this, base = values
         if column.kind == "share":
-            return _share(make, this, base, self.layout.by_key[self.layout.share_of].label)
+            return figure_of_quotient(make, this, base, self.layout.by_key[self.layout.share_of].label)
         if column.kind == "difference_pct":
-            return _share(make, this, base, terms[1].label)
-        percent = _percent(this - base, abs(base)) if base else None
+            return figure_of_quotient(make, this, base, terms[1].label)
+        percent = PERCENT.of(this - base, abs(base)) if base else None
         made_of = "the change in percent of the earlier amount without its sign"
         made_of = made_of if base else "it is not known: the earlier amount is zero"
         return make(percent, made_of, kind="change_pct")
@@ -404,7 +411,7 @@ class StatementFigures:
         if column.kind == "average" and not column.terms:
             return "no column is a whole period"
         if row.kind == "percent" or column.kind == "share":
-            return self._why_no_share(column)
+            return self._why_nofigure_of_quotient(column)
         if column.kind == BUDGET or column.terms or row.terms or row.key == self.layout.inflows:
             return ""
         if self.starting is not None and row.measure in {"earlier_years", "this_year"} and self._is_within_year(column):
@@ -412,7 +419,7 @@ class StatementFigures:
         spans = (span for _, span in self.spans(row.measure, column))
         return next((self.unknown[span] for span in spans if span in self.unknown), "")
 
-    def _why_no_share(self, column: StatementColumn) -> str:
+    def _why_nofigure_of_quotient(self, column: StatementColumn) -> str:
         """Why a share of the lines with some tags is not known: their costs may be among those without a tag."""
         if not isinstance(self.source, TaggedLines):
             return ""
@@ -460,19 +467,3 @@ def _without_sign(figure: Figure) -> Figure:
     if not isinstance(figure.units, int) or figure.units >= 0:
         return figure
     return figure_of_terms(f"{figure.key} size", f"{figure.label} without its sign", [("-", figure)])
-
-
-def _share(make: Callable[..., Figure], part: int, whole: int, name: str) -> Figure:
-    """Percentage of a whole that is positive; of another it would have the wrong sign or size."""
-    if whole <= 0:
-        why = "zero" if whole == 0 else "negative"
-        return make(None, f"it is not known: {name} is {why}, so there is nothing to be in percent of", kind="share")
-    return make(_percent(part, whole), f"percent of {name}", kind="share")
-
-
-def _percent(part: int, whole: int) -> Decimal:
-    """Percentage, rounded half to even."""
-    with localcontext(EXACT) as context:
-        context.traps[Inexact] = False
-        context.traps[Rounded] = False
-        return (Decimal(100 * part) / Decimal(whole)).quantize(_PERCENT_DIGITS, ROUND_HALF_EVEN)
