@@ -43,6 +43,10 @@ OPENINGS_NOTE = (
     "Entries of opening balances are no inflow: they are in no section and not in the net change in cash. A report of "
     "the service counts them as cash flow."
 )
+SUSPENSE_NOTE = (
+    "In suspense are payments and receipts that are not decided: they are in total assets, so that these agree with "
+    "liabilities and equity, and are not assets."
+)
 NOT_CATEGORIZED = "Not categorized (in less out)"
 OUTSIDE_BUDGET = "outside_budget"
 """Row of what is booked in ledgers and months without a budget: their lines are those of the rows above."""
@@ -573,11 +577,14 @@ def _unknown_types(build: LayoutBuilder, measure: Measure) -> list[Row]:
     return [build.add(row._replace(key="unknown_type_side", is_known=False), shown=False)]
 
 
-def _suspense(build: LayoutBuilder) -> Row:
-    """Add the two uncategorized ledgers and their sum to the assets."""
+def _suspense(build: LayoutBuilder, notes: list[str]) -> Row:
+    """Add the two uncategorized ledgers and their sum to the assets, and a note that they are none."""
     ids = build.chart.uncategorized()
-    section = StatementSection("suspense", "In suspense", ids, 1, "balance")
-    return build.section(section, level=1, total="Total in suspense")
+    section = StatementSection("suspense", "In suspense: not decided, not assets", ids, 1, "balance")
+    row = build.section(section, level=1, total="Total in suspense, not assets")
+    if row in build.shown:
+        notes.append(SUSPENSE_NOTE)
+    return row
 
 
 def balance_rows(build: LayoutBuilder) -> Layout:
@@ -598,7 +605,7 @@ def balance_rows(build: LayoutBuilder) -> Layout:
     notes: list[str] = []
     parts = _sub_type_sections(build, LedgerType.ASSET, notes)
     lines = StatementSection("transfers", "Transfers between accounts", transfers, 1, "balance", favourable=1)
-    parts = [*parts, build.section(lines, level=1), _suspense(build)]
+    parts = [*parts, build.section(lines, level=1), _suspense(build, notes)]
     _unknown_types(build, "balance")
     assets = total("assets", 1, parts, [*of_type, *suspense], 1)
 

@@ -3,6 +3,7 @@
 import datetime as dt
 from decimal import Decimal
 
+import openpyxl
 import pytest
 from books_strategy import INFLOW, OPENING, OUTFLOW, TRANSFERS, books, ledger_frame, line_table, requests
 from hypothesis import given, settings
@@ -68,6 +69,19 @@ def test_suspense_is_stated_under_the_income_statement(index):
     nothing = of_january(aa.income_statement, small(("rent1", 100)))
     assert nothing["not_categorized"].amount == 0
     assert nothing.rows[-1].key == "not_categorized"
+
+
+def test_undecided_payments_are_said_to_be_no_assets(tmp_path):
+    """Heading, total and note say it in text, page and workbook; the total assets with them are as before."""
+    sheet = of_january(aa.balance_sheet, small(("rent1", 100), ("outflow", 1234)))
+    assert sheet["total_assets"].units == sheet["suspense"].units + sheet["current_assets"].units == -100
+    sheet.to_excel(tmp_path / "sheet.xlsx")
+    cells = [row[0] for row in openpyxl.load_workbook(tmp_path / "sheet.xlsx")["Balance sheet"].values]
+    for text in (str(sheet), sheet._repr_html_(), "\n".join(filter(None, cells))):
+        assert "In suspense: not decided, not assets" in text
+        assert "Total in suspense, not assets" in text
+        assert "In suspense are payments and receipts that are not decided" in text
+    assert "suspense" not in str(of_january(aa.balance_sheet, small(("rent1", 100))))
 
 
 def test_an_unknown_type_makes_totals_not_known():
