@@ -41,6 +41,7 @@ from .reports.figures.figure import Figure
 from .reports.payees.ageing import Ageing, ageing
 from .reports.payees.bridge import Bridge, bridge
 from .reports.payees.budget_draft import draft_budget
+from .reports.payees.key_ratios import KeyRatios, key_ratios
 from .reports.payees.outlook import Outlook, outlook
 from .reports.payees.recurring import RecurringPayments, recurring_payments
 from .reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement, trial_balance
@@ -57,6 +58,7 @@ __all__ = [
     "CodingCheck",
     "Effect",
     "Figure",
+    "KeyRatios",
     "LedgerClient",
     "LedgerNames",
     "LocalBooks",
@@ -90,6 +92,7 @@ __all__ = [
     "export",
     "group_queue",
     "income_statement",
+    "key_ratios",
     "load_books",
     "load_cash_flow_report",
     "load_line_entries",

@@ -157,6 +157,8 @@ def record_loads(company: Company) -> Iterator[tuple[str, dict[str, str]]]:
     if company.tag_group:
         yield "outlook", {"text": aa.outlook(aa.Books(lines, ledgers, opening=company.first_day)).explain()}
         yield "ageing", {"text": aa.ageing(aa.Books(lines, ledgers, opening=company.first_day)).explain()}
+        ratios = aa.key_ratios(aa.Books(lines, ledgers, opening=company.first_day), depreciation=["Depreciation"])
+        yield "ratios", {"text": ratios.explain()}
         yield "recurring", {"text": aa.recurring_payments(aa.Books(lines, ledgers)).explain()}
         year = aa.Books(lines, ledgers, opening=company.first_day)
         budget = aa.draft_budget(year, "2026-03/2026-05", as_of="2026-02-28")

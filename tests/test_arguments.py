@@ -66,6 +66,7 @@ WRONG_CALLS = [
         )
     ),
     (lambda: aa.draft_budget(LINES, "2027"), f"books is of type DataFrame, {BOOKS_HINT}"),
+    (lambda: aa.key_ratios(LINES), f"books is of type DataFrame, {BOOKS_HINT}"),
     (lambda: aa.register(LINES, "Bank"), f"books is of type DataFrame, {BOOKS_HINT}"),
     (lambda: aa.load_books("http://x"), "source is of type str, not LedgerClient; connect() returns one"),
     (

@@ -273,6 +273,10 @@ CASES = {
         compare_reports(books.report, books.recomputed, books.lines),
         compare_reports(books.report, without_rows(books.recomputed), books.lines, books.ledgers),
     ],
+    "key_ratios": lambda books, _: [
+        (result := aa.key_ratios(aa.Books(books.year, books.ledgers), DAYS[1])).frame,
+        result["days_cash"].terms[1].entries.sort_index(axis="columns"),
+    ],
     "outlook": lambda books, _: [
         (result := aa.outlook(aa.Books(books.year, books.ledgers), known=books.known)).frame,
         result.payments,

@@ -161,6 +161,20 @@ def test_texts_are_read_to_their_end(text):
     assert max(one.strip().count("\n") + 1 for one in prose) <= LONGEST_PARAGRAPH
 
 
+def test_questions_have_an_answer(demo_company, tmp_path, monkeypatch):
+    """Each line of Python beside a question of the index gives a figure, rows or a statement of the demo's books."""
+    monkeypatch.chdir(tmp_path)
+    Path("budget.csv").write_text("ledger,month,amount\nRent,2026-05,7000\n", encoding="utf-8")
+    books = aa.load_books(demo_company.client, (demo_company.start_date, demo_company.end_date), progress=False)
+    section = INDEX.partition("## Answer\n")[2].partition("\n## ")[0]
+    calls = re.findall(r"`(aa\.[^`]+)`", section)
+    answers = [eval(call, {"aa": aa, "books": books}) for call in calls]  # noqa: S307 (our own text)
+    assert len(answers) > 10
+    assert [
+        call for call, one in zip(calls, answers, strict=True) if isinstance(one, aa.Figure) and one.units is None
+    ] == []
+
+
 def test_every_public_name_is_in_the_index():
     """Every function is in the index once, as a person calls it."""
     functions = [name for name in aa.__all__ if name[0].islower() and name not in {"errors", "charts", "schemas"}]

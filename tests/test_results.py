@@ -61,6 +61,7 @@ COMPLETE = (
     aa.RecurringPayments,
     aa.Ageing,
     aa.Outlook,
+    aa.KeyRatios,
     aa.CodingCheck,
 )
 # members that a class leaves out, and why
@@ -134,6 +135,13 @@ def make_outlook():
     payments = [planted["PAYMENT"](day, "checking", AMOUNT, NAME, NAME, "plain", "Rent", "Rent") for day in days]
     books = planted["FRAMES"]["frames"](payments, dt.date.max)
     return aa.outlook(aa.Books(books.line_entries, books.ledgers, time_zone="UTC"))
+
+
+def make_key_ratios():
+    """Return ratios of books that name a company and a ledger of depreciation with long names."""
+    lines = payments(*(("bank", str(AMOUNT), NAME, (one, str(-AMOUNT))) for one in IDS))
+    books = aa.Books(lines, chart("bank"), PERIOD, time_zone=PERIOD.time_zone, company=NAME, currency="USD")
+    return aa.key_ratios(books, depreciation=IDS[:FEW])
 
 
 def make_lines(categories):
@@ -311,6 +319,7 @@ def make_results():
         make_recurring_payments(),
         make_ageing(),
         make_outlook(),
+        make_key_ratios(),
     ]
 
 

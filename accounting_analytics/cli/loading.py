@@ -126,6 +126,13 @@ def presentation_of(service: Service) -> Presentation:
     return Presentation(COMPANY, "USD") if service.demo else load_settings(service.profile).presentation()
 
 
+def depreciation_of(service: Service, named: tuple[str, ...]) -> tuple[str, ...]:
+    """Ledgers of --depreciation, else those of the configuration, which is not about the demo company."""
+    from accounting_analytics.client.settings import load_settings
+
+    return named or (() if service.demo else load_settings(service.profile).depreciation())
+
+
 def configured_zone(time_zone: str | None, profile: str | None = None) -> str:
     """Zone of --time-zone, else the configured one, else UTC, for commands without a client."""
     from accounting_analytics.client.settings import load_settings

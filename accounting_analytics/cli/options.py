@@ -72,6 +72,14 @@ AgedLedgers = Annotated[
         "repeatable. By default the ledgers of these types of account, which imported journals do not have.",
     ),
 ]
+DepreciationLedgers = Annotated[
+    tuple[str, ...],
+    Parameter(
+        name="--depreciation",
+        help="Ledger of depreciation, with the ledgers below it: id, unique name or path; repeatable; as configured by "
+        "default. Without any, EBITDA is not known.",
+    ),
+]
 BudgetFile = Annotated[
     Path | None,
     Parameter(

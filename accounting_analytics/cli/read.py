@@ -17,6 +17,7 @@ from accounting_analytics.cli.loading import (
     configured_zone,
     connect_for_days,
     connect_source,
+    depreciation_of,
     load_books,
     load_ledgers,
     load_report,
@@ -34,6 +35,7 @@ from accounting_analytics.cli.options import (
     AgedLedgers,
     BooksOrService,
     BudgetFile,
+    DepreciationLedgers,
     Json,
     Load,
     Parents,
@@ -155,7 +157,7 @@ def report(
 
 @command(READ)
 def statements(
-    statement: Literal["cash-flow", "income", "balance-sheet", "trial-balance", "ageing", "recurring"],
+    statement: Literal["cash-flow", "income", "balance-sheet", "trial-balance", "ageing", "recurring", "ratios"],
     /,
     *,
     days: ZonedDays = ZonedDays(),
@@ -167,15 +169,16 @@ def statements(
     amounts_in: Literal["k", "M"] | None = None,
     budget: BudgetFile = None,
     aged_ledgers: AgedLedgers = (),
+    depreciation: DepreciationLedgers = (),
     output: Path | None = None,
     load: Load = Load(),
     source: BooksOrService = BooksOrService(),
 ) -> None:
-    """Print a statement, open items by age, or what recurs.
+    """Print a statement, ages, what recurs, or key ratios.
 
     It is calculated from line entries since the first one, which is found; --since loads fewer days, and cash at their
-    start is then what the service reports. Company, currency and fiscal year are those of the configuration. Ages and
-    what recurs are those at the last day; --end-date suffices for them. Exit code 3 if lines are missing.
+    start is then what the service reports. Company, currency and fiscal year are those of the configuration. Ages,
+    what recurs and ratios are those at the last day; --end-date suffices for them. Exit code 3 if lines are missing.
 
     Parameters
     ----------
@@ -199,7 +202,7 @@ def statements(
     """
     from accounting_analytics.reports.statements.columns import check_comparisons
 
-    is_list, by_tags = statement in {"ageing", "recurring"}, bool(tags) or columns == "tag"
+    is_list, by_tags = statement in {"ageing", "recurring", "ratios"}, bool(tags) or columns == "tag"
     refused = {
         "--compare": compare and (is_list or statement == "trial-balance"),
         "--depth": depth is not None and (is_list or statement == "trial-balance"),
@@ -208,6 +211,7 @@ def statements(
         "--output": output is not None and is_list,
         "--tag and no --columns tag": by_tags and statement not in {"cash-flow", "income"},
         "--aged-ledger": aged_ledgers and statement != "ageing",
+        "--depreciation": depreciation and statement != "ratios",
     }
     for option in filter(refused.get, refused):
         raise InputError(f"statements {statement} has no {option}: leave it out; nothing was loaded")
@@ -215,7 +219,8 @@ def statements(
         _require_writable(output)
     require_budget(budget, is_compared="budget" in compare)
     if is_list:
-        _print_list(statement, aged_ledgers, days=days, load=load, source=source)
+        named = depreciation_of(source, depreciation) if statement == "ratios" else aged_ledgers
+        _print_list(statement, named, days=days, load=load, source=source)
         return
     compared = check_comparisons(compare, of_flows=statement not in {"balance-sheet", "trial-balance"})
     with connect_source(source, days, load) as (client, period):
@@ -247,19 +252,21 @@ def statements(
 
 def _print_list(
     statement: str,
-    aged_ledgers: tuple[str, ...],
+    named: tuple[str, ...],
     *,
     days: ZonedDays,
     load: Load,
     source: BooksOrService,
 ) -> None:
-    """Print what recurs, or what is open by age, at the last day."""
+    """Print what recurs, what is open by age, or ratios, at the last day; ledgers of the two latter may be named."""
     books, last = _load_until(days, load, source)
     result: Result
     if statement == "recurring":
         result = aa.recurring_payments(books, as_of=last)
+    elif statement == "ratios":
+        result = aa.key_ratios(books, as_of=last, depreciation=named)
     else:
-        result = aa.ageing(books, as_of=last, accounts=aged_ledgers or None)
+        result = aa.ageing(books, as_of=last, accounts=named or None)
     print_result(result, as_json=load.as_json)
     require_complete(books)
 

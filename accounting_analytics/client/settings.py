@@ -51,7 +51,7 @@ _NAMES_OF_CLIENTS = (
     "currency",
     "fiscal_year_start_month",
 )
-_NAMES = (*_NAMES_OF_CLIENTS, "books", "browser")
+_NAMES = (*_NAMES_OF_CLIENTS, "books", "browser", "depreciation")
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _MONTHS = tuple(map(str, range(1, 13)))
 _SCALES = tuple(map(str, range(MAX_SCALE + 1)))
@@ -187,6 +187,10 @@ class Settings:
             setting = self._setting(name)
             where = f"{setting.source} of {self.file}" if setting.source.startswith("profile") else setting.source
             raise ConfigurationError(f"{name} is {quote(setting.value)} ({where}); it must be {expected}")
+
+    def depreciation(self) -> tuple[str, ...]:
+        """Ledgers of depreciation, which a semicolon separates."""
+        return tuple(filter(None, map(str.strip, (self["depreciation"] or "").split(";"))))
 
     def names_books(self) -> bool:
         """Whether local books are configured in the place of a service, which otherwise comes first."""

@@ -87,6 +87,25 @@ def test_a_budget_is_compared(run_demo, demo_company, books, tmp_path):
     assert re.search(r"budget: .*the first row lacks amount; .*; nothing was loaded", refused.stderr)
 
 
+def test_ratios_are_those_of_python(run, run_demo, demo_company):
+    """JSON and text have the values of the function; ledgers of depreciation are options, or configured."""
+    options = ("statements", "ratios", "--end-date", "2026-05-31")
+    expected = aa.key_ratios(
+        aa.load_books(demo_company.client, ("2026-05-31", "2026-05-31"), progress=False),
+        "2026-05-31",
+        depreciation=["Depreciation"],
+    )
+    shown = run_demo(*options, "--depreciation", "Depreciation", "--json").content
+    assert shown["ratios"] == json.loads(expected.to_json())["ratios"]
+    settings = {"ACCOUNTING_ANALYTICS_DEPRECIATION": " Depreciation ; Bank Fees", **demo_company.environment()}
+    text = run(*options, **settings).stdout
+    assert re.search(r"^Days of cash on hand +34.5 days$", text, re.MULTILINE)
+    assert "Bank Fees, twelve months to 31 May 2026" in text
+    refused = run_demo("statements", "income", *MAY, "--depreciation", "Depreciation", code=2)
+    assert "statements income has no --depreciation: leave it out; nothing was loaded" in refused.stderr
+    assert "ratios has no --compare" in run_demo(*options, "--compare", "prior", code=2).stderr
+
+
 def test_a_draft_of_a_budget_is_a_file_to_edit(run_demo, tmp_path):
     """It is compared as it was written; a file that exists is refused before a load, and so is a part of a month."""
     options = ("draft-budget", "2026-01/2026-06", "--output", "draft.csv")
