@@ -16,6 +16,7 @@ from accounting_analytics import demo_company, exports
 from accounting_analytics.cli.loading import (
     configured_zone,
     connect_source,
+    depreciation_of,
     load_books,
     open_books,
     presentation_of,
@@ -30,6 +31,7 @@ from accounting_analytics.cli.options import (
     AgedLedgers,
     BooksOrService,
     BudgetFile,
+    DepreciationLedgers,
     GivenDays,
     Json,
     Load,
@@ -134,6 +136,7 @@ def pack(
     excel: bool = False,
     amounts_in: Literal["k", "M"] | None = None,
     budget: BudgetFile = None,
+    depreciation: DepreciationLedgers = (),
     show_code: bool = False,
     allow_empty: bool = False,
     source: BooksOrService = BooksOrService(),
@@ -209,6 +212,7 @@ def pack(
                 allow_empty=allow_empty,
                 amounts_in=amounts_in,
                 budget=budget,
+                depreciation=depreciation_of(source, depreciation),
             )
             if formats.browser is not None and (letters := letters_without_font(made.html)):
                 print_message(

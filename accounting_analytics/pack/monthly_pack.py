@@ -47,6 +47,7 @@ def monthly_pack(
     allow_empty: bool = False,
     amounts_in: AmountsIn | None = None,
     budget: BudgetLike | None = None,
+    depreciation: Iterable[str] = (),
 ) -> MonthlyPack:
     """Make the pack of a month or another period: what changed and why, statements, cash bridge, and proof.
 
@@ -85,6 +86,8 @@ def monthly_pack(
     budget : DataFrame or path, optional
         A budget of the period's months, as :func:`~accounting_analytics.income_statement` takes it: a section compares
         it with the period and with the year to date, whose budget is known where it has amounts for each month.
+    depreciation : iterable of str, optional
+        As of :func:`~accounting_analytics.key_ratios`: without these ledgers EBITDA is not known.
 
     Returns
     -------
@@ -134,7 +137,7 @@ def monthly_pack(
         unit,
         periods,
         proven,
-        make_content(proven, periods, GivenParts(aged_ledgers, decisions, budget), unit),
+        make_content(proven, periods, GivenParts(aged_ledgers, decisions, budget, depreciation), unit),
         partial(render_page, environment),
     )
 

@@ -14,6 +14,7 @@ from accounting_analytics.pack.pack_coding import coding_sentence, coding_table
 from accounting_analytics.pack.pack_lines import PackLines
 from accounting_analytics.pack.pack_outlook import outlook_tables
 from accounting_analytics.pack.pack_pictures import make_pictures
+from accounting_analytics.pack.pack_ratios import ratio_table, twelve_months_table
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_table import PackTable, statement_table
 from accounting_analytics.recategorization.check_coding import check_coding
@@ -124,11 +125,12 @@ class PackContent(NamedTuple):
 
 
 class GivenParts(NamedTuple):
-    """What a pack is made with beside its books: which ledgers age, what a person decided, and a budget."""
+    """What a pack is made with beside its books: which ledgers age or are depreciation, decisions, and a budget."""
 
     aged_ledgers: Iterable[str] | None = None
     decisions: Decisions | Sequence[Decisions] | None = None
     budget: BudgetLike | None = None
+    depreciation: Iterable[str] = ()
 
 
 def make_content(
@@ -167,8 +169,10 @@ def make_content(
         writer.table(),
         statement_table("income", statements.income),
         budget_table(books.books, periods, given.budget, amounts_in),
+        twelve_months_table(books.books, periods, amounts_in),
         statement_table("cash_flow", statements.cash_flow),
         statement_table("balance", statements.balance),
+        ratio_table(books.books, periods, given.depreciation),
         None if bridge is None else sections.cash_bridge(bridge, cash, periods),
         sections.cash_accounts(cash, periods.this) if has_balances else None,
         sections.cash_by_day(cash, periods.this) if has_balances else None,

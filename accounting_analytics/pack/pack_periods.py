@@ -115,6 +115,17 @@ class PackPeriods(NamedTuple):
             return months
         return [*months, _column(f"{self.key} to_date", self.to_date, "period", self.label_of(self.to_date))]
 
+    def twelve_months_columns(self) -> list[StatementColumn]:
+        """Columns of twelve months up to the last day of the period, and of their total."""
+        months = self.twelve_months
+        shown = [_column(split_period(one, [one], 1)[0].key, one, "period") for one in months]
+        return [*shown, StatementColumn("total", "Total", "total", periods=tuple((1, one) for one in months))]
+
+    @property
+    def twelve_months(self) -> tuple[Period, ...]:
+        """The twelve months up to the last day of the period, which may cut the last."""
+        return tuple(_last_months(self.this, _YEAR))
+
     def balance_columns(self) -> list[StatementColumn]:
         """Columns of the balance sheet: the balances at the end, those before, and the movement between them."""
         this, before, year_before, *_ = (
@@ -138,11 +149,11 @@ def _change(this: StatementColumn, earlier: StatementColumn, text: str = "Change
     return StatementColumn(key, f"{text} {earlier.label}", "change", this.key, (*this.periods, (-1, old)))
 
 
-def _last_months(period: Period) -> Iterable[Period]:
+def _last_months(period: Period, count: int = _MONTHS_SHOWN) -> Iterable[Period]:
     """Calendar months that end with the last of the period, which may be cut."""
     first_of_month = period.end_date.replace(day=1)
     found = [Period(first_of_month, period.end_date, period.time_zone)]
-    while len(found) < _MONTHS_SHOWN:
+    while len(found) < count:
         last = found[-1].start_date - _DAY
         found.append(Period(last.replace(day=1), last, period.time_zone))
     return reversed(found)

@@ -187,7 +187,13 @@ class MonthlyPack(Result):
         calls = {table: f"aa.{name}(books, {days}, columns=[...])" for table, name in names.items()}
         key = self._periods.key
         budget = f'aa.income_statement(books, "{key}", budget=budget)'
-        return calls | {"budget": budget, "cash_bridge": f'aa.bridge(books, "{key}")'}
+        last, first = self.period.end_date, self._periods.twelve_months[0].start_date
+        return calls | {
+            "budget": budget,
+            "cash_bridge": f'aa.bridge(books, "{key}")',
+            "key_ratios": f'aa.key_ratios(books, "{last}", depreciation=[...])',
+            "twelve_months": f'aa.income_statement(books, "{first}/{last}", compare="total")',
+        }
 
     @property
     def figures(self) -> pd.DataFrame:

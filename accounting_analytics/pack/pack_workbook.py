@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 _STATEMENTS = {"income": "Income statement", "cash_flow": "Cash flow statement", "balance": "Balance sheet"}
 _TABLES = {
     "budget": "Budget and actual",
+    "twelve_months": "Twelve months",
+    "key_ratios": "Key ratios",
     "cash_bridge": "Cash bridge",
     "cash_accounts": "Cash accounts",
     "cash_by_day": "Cash by day",

@@ -70,7 +70,8 @@ def test_figures_are_those_of_the_page(demo_pack, page, tmp_path):
     shown = {(one.table, one.key): one.text for one in page.figures if one.table != "sentences"}
     for row in figures.itertuples():
         assert shown[row.table, row.key] == row.text, row.key
-        assert units_of(row.text) == int(row.amount.scaleb(1 if row.text.rstrip(")").endswith("%") else 2))
+        digits = 1 if row.text.rstrip(")").endswith(("%", " days")) else 2
+        assert units_of(row.text) == (None if row.amount is None else int(row.amount.scaleb(digits)))
     for row in figures.groupby("table").head(40).itertuples():
         figure = demo_pack[f"{row.table}:{row.key}"]
         assert figure.exact() == row.amount

@@ -177,7 +177,8 @@ def workbook(path):
 def test_sheets(workbook):
     """Page one comes first, entries last."""
     assert workbook.sheetnames == [
-        *("Summary", "Income statement", "Cash flow statement", "Balance sheet", "Cash bridge", "Cash accounts"),
+        *("Summary", "Income statement", "Cash flow statement", "Balance sheet", "Twelve months", "Key ratios"),
+        *("Cash bridge", "Cash accounts"),
         *("Cash by day", "Cash in and out", "Top customers", "Top payees", "Recurring payments"),
         *("Due next", "By age", "Not categorized", "Coding", "Reconciliation", "Appendix"),
         *("Entries, income statement", "Entries, cash flow statement", "Entries, balance sheet"),

@@ -96,6 +96,14 @@ def test_a_budget(pack, folder, tmp_path):
     assert "Budget and actual" in folder.read(".html").decode()
 
 
+def test_depreciation(pack, folder):
+    """The page has EBITDA of the ledger that is named, and one that does not exist is refused."""
+    pack(*JANUARY, "--section", "key_ratios", "--depreciation", "Rent")
+    page = folder.read(".html").decode()
+    assert ("EBITDA, Jan 2025" in page, "name the ledgers of depreciation" in page) == (True, False)
+    assert "matches 'Rnt'" in pack(*JANUARY, "--depreciation", "Rnt", code=2).stderr
+
+
 @pytest.mark.browser
 def test_every_format(pack, old):
     """All are of one run, with the note of the owner and the fingerprint of the page."""

@@ -1,0 +1,119 @@
+"""Sections of a pack for a bank: ratios and twelve months, which follow from the lines of the page."""
+
+import dataclasses
+import re
+
+import openpyxl
+import pytest
+from recorded_figures import read_checked
+
+import accounting_analytics as aa
+from accounting_analytics.core.errors import InputError
+
+SECTIONS = ("key_ratios", "twelve_months")
+
+
+@pytest.fixture(scope="module")
+def pack(load_month):
+    """Return the pack of May 2026 with the ledger of depreciation."""
+    return aa.monthly_pack(load_month("2026-05"), depreciation=["Depreciation"])
+
+
+def test_ratios_are_those_of_the_function(pack, load_month):
+    """Each ratio and what it is made of has the value that it has elsewhere, and its definition is on the page."""
+    found = aa.key_ratios(load_month("2026-05"), "2026-05-31", depreciation=["Depreciation"])
+    shown = pack.figures.query("table == 'key_ratios'").set_index("key")
+    for label, _, figure, meaning in found.rows():
+        assert shown.loc[figure.key, ["text", "amount"]].tolist() == [figure.text, figure.exact()], label
+        assert meaning in pack.html
+    assert len(shown) == len(found.rows())
+    assert pack["key_ratios:current_ratio|value"].text == "1.28"
+    assert pack["key_ratios:ebitda_period|period"].label == "EBITDA, May 2026"
+
+
+def test_twelve_months_are_those_of_the_statement(pack, load_month):
+    """Months are columns, and their total; the month of the pack has the values of its income statement."""
+    income = aa.income_statement(load_month("2026-05"), "2025-06/2026-05", compare="total")
+    shown = pack.figures.query("table == 'twelve_months'").set_index("key")["amount"]
+    heads = [head.text for head in pack.content.tables["twelve_months"].table.heads]
+    assert heads == [column.label for column in income.columns]
+    for row in ("operating_revenues", "led_rent", "gross_margin", "net_income"):
+        assert [shown[f"{row}|{column.key}"] for column in income.columns] == [
+            income[row, column.key].exact() for column in income.columns
+        ]
+    assert shown["net_income|2026-05"] == pack["income:net_income|2026-05"].exact()
+    assert shown["net_income|total"] == sum(shown[f"net_income|{column.key}"] for column in income.columns[:-1])
+
+
+def test_their_receiver_can_check_them(pack, tmp_path):
+    """Every ratio follows from lines of the page: nothing of them is stated; an altered one is found."""
+    path = pack.save(tmp_path / "pack.html")
+    assert aa.verify_pack(path).verified
+    page, sums = read_checked(pack.html)
+    stated = sums.data["tables"]["key_ratios"]["figures"]
+    assert stated["current_ratio|value"][4:] == [1, 2, ""]
+    assert stated["days_cash|value"][4:] == [90, 1, " days"]
+    assert stated["largest_customer|value"][4:] == []
+    assert {one[0] for one in stated.values()} == {"quotient", "sum", "lines", "terms"}
+    for before, after in ((">1.28<", ">1.29<"), (">34.5 days<", ">34.6 days<"), (">34.5 days<", ">34.5%<")):
+        assert pack.html.count(before) == 1
+        path.write_text(pack.html.replace(before, after), encoding="utf-8")
+        (fault,) = aa.verify_pack(path).differences
+        assert (fault.shown, fault.recomputed) == (after[1:-1], before[1:-1])
+    assert {one.table for one in page.figures} >= set(SECTIONS)
+
+
+def test_each_section_is_left_out_or_alone(pack, tmp_path):
+    """Each can be shown alone, with what its check needs, and left out; the page stays small."""
+    for name in SECTIONS:
+        alone = dataclasses.replace(pack, section_names=(name,))
+        assert aa.verify_pack(alone.save(tmp_path / "alone.html")).verified
+        others = [one for one in pack.section_names if one != name]
+        assert f'<section id="{name}">' not in dataclasses.replace(pack, section_names=tuple(others)).html
+    assert len(pack.html.encode()) < 600_000
+    assert re.search(r"<pre><code>aa\.key_ratios\(books, ", dataclasses.replace(pack, show_code=True).html)
+
+
+def test_in_thousands_and_in_a_workbook(load_month, tmp_path):
+    """Amounts are in thousands, ratios as ever; the workbook has numbers in the format of each ratio."""
+    pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
+    texts = pack.figures.query("table == 'key_ratios'").set_index("key")["text"]
+    assert texts[["current_ratio|value", "current_assets|end", "days_cash|value"]].tolist() == [
+        "1.28",
+        "147.4",
+        "34.5 days",
+    ]
+    assert aa.verify_pack(pack.save(tmp_path / "pack.html")).verified
+    pack.save_workbook(tmp_path / "pack.xlsx")
+    book = openpyxl.load_workbook(tmp_path / "pack.xlsx")
+    cells = {row[0].value: row[1] for row in book["Key ratios"].iter_rows() if row[0].value and len(row) > 1}
+    assert cells["Current ratio"].value == 1.28
+    days = cells["Days of cash on hand"]
+    assert (days.value, days.number_format.partition("_")[0]) == (34.5, '#,##0.0" days"')
+    share = next(cell for label, cell in cells.items() if label.startswith("Share of the largest customer"))
+    assert (share.value, share.number_format.partition("_")[0]) == (0.052, "#,##0.0%")
+    assert cells["EBITDA, twelve months to 31 May 2026"].value == "not known"
+    rows = list(book["Twelve months"].values)
+    assert "Total" in [row[-1] for row in rows]
+    assert [str(row[-1])[:7] for row in rows if row[0] == "Gross profit"] == ["=ROUND("]
+
+
+def test_books_of_less_than_a_year(load_month, tmp_path):
+    """What takes a year is not known, and months before the books are left out with a remark."""
+    pack = aa.monthly_pack(load_month("2025-03"))
+    texts = pack.figures.query("table == 'key_ratios'").set_index("key")["text"]
+    assert texts["largest_customer|value"] == texts["days_payable|value"] == "not known"
+    assert texts["current_ratio|value"] != "not known"
+    assert "the books begin on 1 Jan 2025, and the 365 days to 31 Mar 2025 on 1 Apr 2024" in pack.html
+    table = pack.content.tables["twelve_months"].table
+    assert [head.text for head in table.heads] == ["Jan 2025", "Feb 2025", "Mar 2025"]
+    assert "10 columns of days that are not known left out." in table.notes
+    assert aa.verify_pack(pack.save(tmp_path / "pack.html")).verified
+
+
+def test_a_ledger_of_depreciation_that_does_not_exist(load_month):
+    """It is refused with the nearest name."""
+    with pytest.raises(
+        InputError, match="depreciation: no discovered ledger matches 'Depreciaton'; did you mean 'Depre"
+    ):
+        aa.monthly_pack(load_month("2026-05"), depreciation=["Depreciaton"])
