@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.pack.pack_table import PackRow, PackTable, amount_head, make_table, text_head
 from accounting_analytics.recategorization.check_coding import KINDS
@@ -29,13 +28,11 @@ def coding_table(check: CodingCheck) -> PackTable:
         rows.append(PackRow(who, [day_label(finding.day), finding.category, why, amount]))
     heads = [text_head("Date"), text_head("Category"), text_head("Why"), amount_head("Amount")]
     rest = len(check.findings) - len(rows)
-    notes = [f"{rest:,} smaller are not listed: accounting-analytics finds them with check-coding."] if rest else []
+    notes = [f"{rest:,} more are not listed: accounting-analytics finds them with check-coding."] if rest else []
     found = notes if rows else ["Nothing to look at was found."]
     return make_table(CODING, "What to look at in the coding", heads, rows, [*found, *check.notes])
 
 
 def coding_sentence(check: CodingCheck) -> list[Sentence]:
     """Count the findings by kind; nothing without any."""
-    counts = [(sum(finding.kind == kind for finding in check.findings), text) for kind, text in KINDS.items()]
-    parts = ", ".join(f"{count:,} {text}" for count, text in counts if count)
-    return [(f"{count_of(len(check.findings), 'finding')} in the coding: {parts}.",)] if parts else []
+    return [(check.counts("the coding"),)] if check.findings else []

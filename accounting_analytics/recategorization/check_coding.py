@@ -152,9 +152,13 @@ class CodingCheck(Result):
         days = period_label(self.period)
         if not self.findings:
             return f"Nothing to look at was found in {days}."
+        return self.counts(days)
+
+    def counts(self, where: str) -> str:
+        """Sentence that counts the findings of each kind, of which there are some."""
         counts = [(sum(one.kind == kind for one in self.findings), text) for kind, text in KINDS.items()]
         parts = [f"{count:,} {text}" for count, text in counts if count]
-        return f"{count_of(len(self.findings), 'finding')} in {days}: {', '.join(parts)}."
+        return f"{count_of(len(self.findings), 'finding')} in {where}: {', '.join(parts)}."
 
     def sentences(self) -> list[str]:
         """One sentence for each finding."""

@@ -36,11 +36,16 @@ def open_item_ledgers(ledgers: pd.DataFrame) -> dict[str, str]:
     names = LedgerNames.from_frame(ledgers)
     above = list(ledgers.loc[ledgers["financial_account_type"].isin(OPEN_ITEMS) & ~ledgers["report_cash_flow"], "id"])
     return {
-        below: names.path(below).removeprefix(names.path(one)).removeprefix(PATH_SEPARATOR)
+        below: path_below(names, one, below)
         for one in above
         for below in names.hierarchy.with_descendants(one)
         if below == one or below not in above
     }
+
+
+def path_below(names: LedgerNames, ledger_id: str, below: str) -> str:
+    """Path of a ledger from one above it; empty for that one itself."""
+    return names.path(below).removeprefix(names.path(ledger_id)).removeprefix(PATH_SEPARATOR)
 
 
 def counterparties_of_entries(

@@ -24,7 +24,8 @@ from accounting_analytics.reports.figures.figure_text import TextColumn, figure_
 from accounting_analytics.reports.payees.open_items import (
     SIGNS,
     Matching,
-    read_items,
+    items_of_accounts,
+    signs_of_ledgers,
     why_not_known,
     with_ledgers_below,
 )
@@ -430,12 +431,8 @@ def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[st
     chosen = _chosen(chart, names, accounts)
     _require_loaded(source, last, names, {below for one in chosen.values() for below in one})
     rows = source.until(last)
-    paid = set(rows.loc[rows["ledger_id"].isin(source.cash), "_entry"])
-    types = dict(zip(chart["id"], chart["type"], strict=True))
-    aged = [
-        _aged(ledger_id, names.name(ledger_id), read_items(rows, source.scale, below, paid, types[ledger_id]), last)
-        for ledger_id, below in chosen.items()
-    ]
+    items = items_of_accounts(rows, source, signs_of_ledgers(chart), chosen)
+    aged = [_aged(ledger_id, names.name(ledger_id), of_account, last) for ledger_id, of_account in items.items()]
     parents = _parents_note(chart, set(rows["ledger_id"]) - {part for parts in chosen.values() for part in parts})
     notes = (*source.notes_until(last), *books.own_notes, *_start_note(books), *parents, READ_FROM_TEXTS)
     return Ageing(last, tuple(aged), source.scale, notes)

@@ -16,12 +16,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accounting_analytics.core.chart_of_accounts import LedgerType
-from accounting_analytics.core.ledger_names import PATH_SEPARATOR
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.name_keys import name_key
 from accounting_analytics.reports.books.party_texts import NOT_NAMED, read_party_texts
-from accounting_analytics.reports.books.payees import texts_of_lines
+from accounting_analytics.reports.books.payees import path_below, texts_of_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.core.ledger_names import LedgerNames
+    from accounting_analytics.reports.books.book_lines import LineSource
 
 BETWEEN_NUMBERS = ", "
 SIGNS: Mapping[str, int] = {LedgerType.ASSET: 1, LedgerType.LIABILITY: -1}
@@ -150,22 +150,37 @@ def with_ledgers_below(names: LedgerNames, ledger_ids: Collection[str]) -> dict[
     chosen = set(ledger_ids)
     return {
         ledger_id: {
-            below: names.path(below).removeprefix(names.path(ledger_id)).removeprefix(PATH_SEPARATOR)
-            for below in sorted(names.hierarchy.with_descendants(ledger_id))
+            below: path_below(names, ledger_id, below) for below in sorted(names.hierarchy.with_descendants(ledger_id))
         }
         for ledger_id in ledger_ids
         if not chosen.intersection(names.hierarchy.ancestors(ledger_id))
     }
 
 
-def read_items(
-    lines: pd.DataFrame, scale: int, below: Mapping[str, str], paid: set[str], ledger_type: str
+def items_of_accounts(
+    lines: pd.DataFrame, source: LineSource, signs: Mapping[str, int], accounts: Mapping[str, Mapping[str, str]]
+) -> dict[str, list[LedgerItem]]:
+    """Read the items of each account from lines until a day; `signs` are those of a debit, by ledger."""
+    paid = set(lines.loc[lines["ledger_id"].isin(source.cash), "_entry"])
+    return {
+        ledger_id: _read_items(lines, source.scale, below, paid, signs[ledger_id])
+        for ledger_id, below in accounts.items()
+    }
+
+
+def signs_of_ledgers(chart: pd.DataFrame) -> dict[str, int]:
+    """Sign of a debit on each ledger that may have ages, by its id."""
+    types = zip(chart["id"], chart["type"], strict=True)
+    return {ledger_id: SIGNS[ledger_type] for ledger_id, ledger_type in types if ledger_type in SIGNS}
+
+
+def _read_items(
+    lines: pd.DataFrame, scale: int, below: Mapping[str, str], paid: set[str], sign: int
 ) -> list[LedgerItem]:
     """Lines of a ledger and those below it, with what their texts name; increases of a day are first.
 
     The party of a line below is the path to its ledger.
     """
-    sign = SIGNS[ledger_type]
     rows = lines[lines["ledger_id"].isin(list(below))]
     texts = texts_of_lines(rows)
     columns = (rows["id"], rows["local_date"].dt.date, rows["signed_amount"], rows["_entry"], rows["ledger_id"])

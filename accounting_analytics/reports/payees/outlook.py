@@ -45,7 +45,12 @@ from accounting_analytics.reports.payees.cash_forecast import (
     ItemAccount,
 )
 from accounting_analytics.reports.payees.known_items import DueBefore, read_known, units_of
-from accounting_analytics.reports.payees.open_items import SIGNS, read_items, with_ledgers_below
+from accounting_analytics.reports.payees.open_items import (
+    SIGNS,
+    items_of_accounts,
+    signs_of_ledgers,
+    with_ledgers_below,
+)
 from accounting_analytics.reports.payees.recurring import payments_by_counterparty
 from accounting_analytics.reports.statements.kinds import cash_flow_statement
 
@@ -185,7 +190,7 @@ class Outlook(Result):
         if isinstance(expected, ExpectedItem):
             return DueAmount(*who, _OPEN, self._open_figure(expected))
         payment = expected.payment
-        return DueAmount(*who, payment.rhythm, self.figure_of_payment(expected), payment.occurrences[-1])
+        return DueAmount(*who, payment.rhythm, self._payment_figure(expected), payment.occurrences[-1])
 
     def _not_replaced(self, expected: Iterable[Expected]) -> Iterator[Expected]:
         return (due for due in expected if not any(due is other for other in self._replaced))
@@ -261,7 +266,7 @@ class Outlook(Result):
             return self._make(*named, 0, "nothing is expected")
         return figure_of_terms(*named, [("+", one) for one in parts])
 
-    def figure_of_payment(self, one: ExpectedPayment) -> Figure:
+    def _payment_figure(self, one: ExpectedPayment) -> Figure:
         """Figure of an expected payment, which has the entries of the past payment of its amount."""
         payment, like = one.payment, one.payment.expected
         return self._make(
@@ -596,7 +601,8 @@ def outlook(
         What you know of: a table or CSV file with ``date`` and ``amount`` (negative goes out), and if you like
         ``category`` and ``note``.
     limit : amount, optional
-        Cash that you do not want to fall below: says at the end of which week it is expected to be, as a range.
+        Cash that you do not want to fall below: says at the end of which week it is expected to, or may within its
+        range.
 
     Returns
     -------
@@ -633,7 +639,11 @@ def outlook(
     accounts = _accounts(chart, names.names, source.cash)
     of_items = every[every["ledger_id"].isin([below for account in accounts.values() for below in account])]
     moved, payees = _moved(rows, source), _payees(rows[~rows["_entry"].isin(of_items["_entry"])], source, names)
-    read = _item_accounts(every, source, chart, accounts, names.names)
+    signs = signs_of_ledgers(chart)
+    read = [
+        ItemAccount(names.names.name(ledger_id), signs[ledger_id], of_account)
+        for ledger_id, of_account in items_of_accounts(every, source, signs, accounts).items()
+    ]
     history = CashHistory(min(moved, default=last), last, moved, payees, read, weeks)
     _require_weeks(history)
     forecasts = history.forecasts
@@ -666,26 +676,6 @@ def _accounts(chart: pd.DataFrame, names: LedgerNames, cash: Collection[str]) ->
     is_aged = chart["financial_account_type"].isin(OPEN_ITEMS) & chart["type"].isin(SIGNS)
     found = with_ledgers_below(names, list(chart.loc[is_aged, "id"]))
     return {ledger_id: below for ledger_id, below in found.items() if not set(below).intersection(cash)}
-
-
-def _item_accounts(
-    rows: pd.DataFrame,
-    source: LineSource,
-    chart: pd.DataFrame,
-    accounts: Mapping[str, Mapping[str, str]],
-    names: LedgerNames,
-) -> list[ItemAccount]:
-    """Read the lines of receivables and payables."""
-    types = dict(zip(chart["id"], chart["type"], strict=True))
-    paid = set(rows.loc[rows["ledger_id"].isin(source.cash), "_entry"])
-    return [
-        ItemAccount(
-            names.name(ledger_id),
-            SIGNS[types[ledger_id]],
-            read_items(rows, source.scale, below, paid, types[ledger_id]),
-        )
-        for ledger_id, below in accounts.items()
-    ]
 
 
 def _without_opening(lines: pd.DataFrame, chart: pd.DataFrame) -> pd.DataFrame:
