@@ -250,12 +250,15 @@ def test_what_is_late_without_due_dates():
 
 
 def test_payments_of_items_before_the_books_begin():
-    """A payment of exactly an item's amount is of that item, also where an earlier payment has none."""
-    bills = [bill(50 - 10 * number, "Bill of Roaster", f"{100 + number}.00") for number in range(4)]
-    paid = [bill_paid(45 - 10 * number, "Paid to Roaster", f"{99 + number}.00") for number in range(4)]
-    result = aged(*bills, *paid)
-    assert list(result.paid_items["days"]) == [15, 15, 15]
-    assert open_items(*bills, *paid) == {"Bill of Roaster": 4.0}
+    """A payment of exactly an item's amount is of that item, also where earlier payments are of items not loaded."""
+    unknown = [bill_paid(98 - 10 * number, "Paid to Roaster", f"{90 + number}.00") for number in range(3)]
+    bills = [bill(100 - 10 * number, "Bill of Roaster", f"{100 + number}.00") for number in range(6)]
+    paid = [bill_paid(70 - 10 * number, "Paid to Roaster", f"{100 + number}.00") for number in range(6)]
+    result = aged(*bills, *unknown, *paid, bill(3, "Bill of Roaster, the latest", "5000.00"))
+    assert list(result.paid_items["days"]) == [30] * 6
+    assert result["Payables", "total"].amount == 5000 - 90 - 91 - 92
+    shifted = aged(*bills, *unknown, *paid[:3], bill(3, "Bill of Roaster, the latest", "5000.00"))
+    assert list(shifted.paid_items["days"])[:3] == [30] * 3
 
 
 PARTY_HABITS = st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 60)), min_size=1, max_size=20)
