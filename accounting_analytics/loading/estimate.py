@@ -27,7 +27,7 @@ _MANY_REQUESTS = 1000
 _SAMPLE, _FEWEST = 16, 3
 """Requests, and windows with a page, after which those without one are expected to be like half of the others.
 
-The notice is written by the 20th request, while other threads send theirs.
+The notice is written by the 20th page, while other threads send their requests.
 """
 _SHORTEST = 0.5
 """Days: what fewer hours have does not show how many lines a whole day has."""
