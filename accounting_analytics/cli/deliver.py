@@ -89,7 +89,7 @@ def export(
     exports.check_output(export_format, output)  # before the load
     with connect_source(source, days, load) as (client, period):
         books = load_books(client, period, load, reports=[period])
-    if not isinstance(client, aa.LocalBooks):
+    if isinstance(client, aa.LedgerClient):
         require_entries(books, period, "nothing was written")
     manifest = aa.export(books, output, format=export_format)
     print_result(manifest, as_json=load.as_json)
@@ -192,7 +192,7 @@ def pack(
     # also of local books, all of whose days are no pack
     days.in_zone("UTC", presentation.fiscal_year_start_month)
     with connect_source(source, days) as (client, period):
-        if since is not None and not isinstance(client, aa.LocalBooks):
+        if since is not None and isinstance(client, aa.LedgerClient):
             raise InputError("--since is for local books, which have versions: give --books, or leave it out")
         files = OutputFiles(output, pack_name(presentation.company, period, presentation.fiscal_year_start_month))
         with files.locked():
@@ -235,7 +235,7 @@ def pack(
 
 def _drift(client: aa.LedgerClient | aa.LocalBooks, books: aa.Books, since: str | None) -> Drift | None:
     """Find what changed in local books since a version, else since the last close; None if neither is known."""
-    if not isinstance(client, aa.LocalBooks):
+    if isinstance(client, aa.LedgerClient):
         return None
     version: str | int | None = since
     if since is None:

@@ -121,9 +121,12 @@ def refuse_books(books: Path | None, reason: str) -> None:
 def presentation_of(service: Service) -> Presentation:
     """Company, currency and fiscal year of the configuration, or of the demo company."""
     from accounting_analytics.client.settings import Presentation, load_settings
-    from accounting_analytics.demo_company.served_company import COMPANY
 
-    return Presentation(COMPANY, "USD") if service.demo else load_settings(service.profile).presentation()
+    if not service.demo:
+        return load_settings(service.profile).presentation()
+    from accounting_analytics.demo_company.served_company import COMPANY, CURRENCY
+
+    return Presentation(COMPANY, CURRENCY)
 
 
 def depreciation_of(service: Service, named: tuple[str, ...]) -> tuple[str, ...]:
@@ -199,12 +202,12 @@ def read_opening(text: str | None) -> object:
 
 def require_budget(path: Path | None, *, is_compared: bool = False) -> None:
     """Refuse a file that is not a budget, before anything is loaded, after which its ledgers are looked up."""
-    from accounting_analytics.reports.statements.budget import read_rows
-
     if path is None:
         if is_compared:
             raise InputError("--compare budget needs --budget FILE; nothing was loaded")
         return
+    from accounting_analytics.reports.statements.budget import read_rows
+
     try:
         read_rows(path)[0].refuse()
     except InputError as error:
@@ -215,7 +218,7 @@ def load_ledgers(client: aa.LedgerClient | aa.LocalBooks, days: Period, parents:
     """Chart of accounts, with the parents of a file; which ledgers are known is stated on each result."""
     from accounting_analytics.core.load_metadata import known_ledgers_claim
 
-    if isinstance(client, aa.LocalBooks):
+    if not isinstance(client, aa.LedgerClient):
         return client.ledgers()
     ledgers = aa.discover_ledgers(
         client, days.start_date, days.end_date, time_zone=days.time_zone, parents=read_parents(parents)
@@ -226,7 +229,7 @@ def load_ledgers(client: aa.LedgerClient | aa.LocalBooks, days: Period, parents:
 
 def load_report(client: aa.LedgerClient | aa.LocalBooks, days: Period) -> aa.CashFlowReport:
     """Cash flow report of some days: the service's, or that of local books."""
-    if isinstance(client, aa.LocalBooks):
+    if not isinstance(client, aa.LedgerClient):
         return client.report(days)
     return aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
 
@@ -243,7 +246,7 @@ def load_books(
         if since is not None and since > days.end_date:
             raise PeriodError(f"--since {since} is after {days.end_date}; it is the first day to load")
         options = {"since": since, "opening": read_opening(load.opening)}
-    if not isinstance(client, aa.LocalBooks):
+    if isinstance(client, aa.LedgerClient):
         options["reports"] = reports
         if load is not None:
             options |= {"parents": read_parents(load.parents), "allow_partial": load.allow_partial}

@@ -21,10 +21,10 @@ from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.core.messages import fit_terminal
 from accounting_analytics.core.periods import Period, period_label
-from accounting_analytics.service.database import Store
+from accounting_analytics.service.database import Store, read_instance
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
-from accounting_analytics.service.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.ledgers import NewLedger, add_ledgers
 from accounting_analytics.service.server import running
 
 if TYPE_CHECKING:
@@ -173,8 +173,8 @@ def _post_books(database: Path) -> str:
                     required_ledger_ids=_REQUIRED_LEDGER_IDS,
                 ),
             )
-            for ledger in _ledgers():
-                create_ledger(store, INSTANCE_ID, ledger)
+            with store.writing() as connection:
+                add_ledgers(connection, read_instance(connection, INSTANCE_ID), _ledgers())
             import_books(store, INSTANCE_ID, _FILES / "line_entries.parquet")
         return issue_token(store, INSTANCE_ID)
 

@@ -8,7 +8,6 @@ from itertools import pairwise
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, BinaryIO
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -23,6 +22,8 @@ from accounting_analytics.loading.load import load_windows
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    import duckdb
 
     from accounting_analytics.loading.load import LoadedWindows
     from accounting_analytics.loading.request import LoadRequest
@@ -47,6 +48,8 @@ def load_in_order(request: LoadRequest, path: Path, *, checkpoint: Path, progres
 
 def write_in_order(loaded: LoadedWindows, path: Path) -> None:
     """Write all lines of a load whose windows are files, each once, by (datetime, id)."""
+    import duckdb  # noqa: PLC0415 (slow to import, and loads into memory need none)
+
     pa.default_memory_pool().release_unused()  # what the threads of the load needed; DuckDB has memory of its own
     time_zone = loaded.request.period.time_zone
     lines = line_schema(loaded.request.expand, loaded.request.scale)
@@ -73,6 +76,8 @@ def _sorted_lines(loaded: LoadedWindows, schema: pa.Schema, folder: Path) -> Ite
 
     An id that two windows have with different content is refused before the first batch.
     """
+    import duckdb  # noqa: PLC0415 (slow to import, and loads into memory need none)
+
     files = [exact_name(str(one.path)) for one in loaded.windows if one.path is not None and one.counts.lines]
     if not files:
         yield ()
