@@ -124,6 +124,8 @@ def exact_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> Ex
     """Convert an amount column to Arrow decimals at `scale`; `ids` names rows in messages."""
     dtype = column.dtype
     if is_decimal(dtype):
+        if _arrow_type(column) == arrow_type(scale):
+            return ExactColumn(column)
         return ExactColumn(_decimal_series(_cast(arrow_column(column), column, scale), column))
     if pd.api.types.is_bool_dtype(dtype):
         raise FrameError(_not_amounts(column))

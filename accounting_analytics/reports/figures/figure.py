@@ -296,10 +296,12 @@ def figure_of_entries(
 ) -> Figure:
     """Return the figure of line entries with their ``figure_amount``."""
     amounts = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
-    rows = entries.assign(figure_amount=amounts).reset_index(drop=True)
     units = to_minor_units(total(amounts), scale)
-    text = f"the sum of {calculation}"
-    return Figure(key, label, units, text, scale=scale, _load_entries=rows.copy)
+
+    def load() -> pd.DataFrame:
+        return entries.assign(figure_amount=amounts).reset_index(drop=True)
+
+    return Figure(key, label, units, f"the sum of {calculation}", scale=scale, _load_entries=load)
 
 
 def figure_of_terms(key: str, label: str, terms: Sequence[tuple[str, Figure]]) -> Figure:
