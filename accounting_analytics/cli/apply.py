@@ -150,7 +150,7 @@ def undo(
         planned = aa.undo_plan(client, journal_of_run, groups=list(group) or None, incomplete=incomplete)
         for note in planned.notes:
             print_message(note)
-        others = {"left_out": [one.transaction_id for one in planned.left_out]}
+        others = {"left_out": [left.transaction_id for left in planned.left_out]}
         if len(planned):
             shown: dict[str, Any] = {"by": by, "limit": table.rows, "as_json": as_json}
             run_plan(client, planned, run, journal, zone, **shown, others=others)
@@ -272,7 +272,11 @@ def categorize(
 
 def _groups_with_reasons(transactions: pd.DataFrame, as_of: dt.date) -> pd.DataFrame:
     """Group the transactions that are left for a person, with the reasons of each group."""
-    reasons = transactions["reason"].groupby(transactions["group_id"]).agg(lambda one: ", ".join(dict.fromkeys(one)))
+    reasons = (
+        transactions["reason"]
+        .groupby(transactions["group_id"])
+        .agg(lambda reasons_of_group: ", ".join(dict.fromkeys(reasons_of_group)))
+    )
     groups = aa.group_queue(transactions, as_of=as_of)
     return groups.assign(reason=groups["group_id"].map(reasons))
 
@@ -324,7 +328,7 @@ def run_plan(
     """
     print_cost(plan)
     books = None if run.books is None else open_books(run.books)  # what cannot be synced is refused before
-    instants = [one.datetime for one in plan.items]
+    instants = [item.datetime for item in plan.items]
     days = (min(instants) - timedelta(days=1)).date(), (max(instants) + timedelta(days=1)).date()  # in any zone
     before = aa.load_cash_flow_report(client, *days, time_zone=time_zone)
     outcomes = _apply(client, plan, run, journal, allow_irreversible=allow_irreversible)

@@ -115,7 +115,7 @@ class GivenDays:
     @property
     def given(self) -> bool:
         """Whether there is any of the options."""
-        return any(one is not None for one in (self.start_date, self.end_date, self.period))
+        return any(given is not None for given in (self.start_date, self.end_date, self.period))
 
     def in_zone(self, time_zone: str, first_month: int = 1) -> Period:
         """First to last day; a relative period is relative to today in the zone, of years that begin in a month."""

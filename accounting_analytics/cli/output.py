@@ -61,7 +61,7 @@ def print_records(records: Sequence[Any], *, as_json: bool, optional: Sequence[s
     """Print dataclasses as a table, without internal keys, and `optional` columns where there is width for them."""
     import pandas as pd
 
-    frame = pd.DataFrame([asdict(one) for one in records], dtype=object).drop(columns="pk", errors="ignore")
+    frame = pd.DataFrame([asdict(record) for record in records], dtype=object).drop(columns="pk", errors="ignore")
     print_table(frame, as_json=as_json, optional=optional)
     if not (records or as_json):
         print_message("no entries")
@@ -117,12 +117,12 @@ def _rich_table(frame: pd.DataFrame) -> Table:
     printed = PrintedTable.from_frame(frame)
     columns = [
         Column(
-            one.heading,
-            justify="right" if one.is_numeric else "left",
-            no_wrap=one.heading != _DESCRIPTION,
-            min_width=len(one.heading),
+            column.heading,
+            justify="right" if column.is_numeric else "left",
+            no_wrap=column.heading != _DESCRIPTION,
+            min_width=len(column.heading),
         )
-        for one in printed.columns
+        for column in printed.columns
     ]
     table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False)
     for row in printed.rows:

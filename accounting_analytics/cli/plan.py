@@ -134,7 +134,7 @@ def queue(
         print_message(f"no line entry is of {period}: is it the right period?")
     transactions = aa.uncategorized_queue(books)
     if ledger:
-        accounts = {_find_account(books, one) for one in ledger}
+        accounts = {_find_account(books, name) for name in ledger}
         transactions = transactions[transactions["ledger_id"].isin(accounts)].reset_index(drop=True)
     as_of = min(period.end_date, aa.Period.relative("today", time_zone=period.time_zone).end_date)
     groups = aa.group_queue(transactions, as_of=as_of)
@@ -371,7 +371,7 @@ def plan(
     from accounting_analytics.recategorization.decisions import require_absent, require_writable
 
     require_writable(to_path(output, "--output"))
-    if output.absolute() in {one.absolute() for one in (deciding.rules, *deciding.decisions) if one is not None}:
+    if output.absolute() in {path.absolute() for path in (deciding.rules, *deciding.decisions) if path is not None}:
         raise PlanError(
             f"--output {output} is a file of rules or decisions, which the plan would replace; give another name"
         )

@@ -104,8 +104,8 @@ def _describe(error: CycloptsError) -> str:
         word = error.token.value
         if error.target_type is int and _SHORT_NUMBER.fullmatch(word):
             return f"{error.argument.name} is {word}; it must be a whole number, written in full, such as 20000."
-        choices = [one for one in get_args(error.target_type) if isinstance(one, str)]
-        if begun := [one for one in choices if one.startswith(word)]:
+        choices = [choice for choice in get_args(error.target_type) if isinstance(choice, str)]
+        if begun := [choice for choice in choices if choice.startswith(word)]:
             return f'{message.partition(" Did you mean")[0]} Did you mean "{begun[0]}"?'
     return message
 

@@ -409,8 +409,8 @@ def bridge(
         print()
         print_table(explained.frame, {"label": "change", "cause": "cause", "amount": "amount"})
     require_complete(books)
-    for one in (period, other):
-        require_entries(books, one, "one of the periods is empty")
+    for compared in (period, other):
+        require_entries(books, compared, "one of the periods is empty")
 
 
 @command(READ)

@@ -75,11 +75,11 @@ class ComparedBooks(NamedTuple):
             compared = {
                 key: _proofs(books, period)._replace(label=label) for key, period, label in _compared(books, periods)
             }
-        elif reports := [one for one in books.reports if one.period in labels]:
+        elif reports := [report for report in books.reports if report.period in labels]:
             found = reconcile(books.with_reports(reports))
-            for one, reported in zip(found.compared, found.reports, strict=True):
-                key, label = labels[one.period]
-                compared[key] = ComparedPeriod(label, one.ties, one.verdict, reported, one)
+            for comparison, reported in zip(found.compared, found.reports, strict=True):
+                key, label = labels[comparison.period]
+                compared[key] = ComparedPeriod(label, comparison.ties, comparison.verdict, reported, comparison)
         in_order = {key: compared[key] for key, _ in labels.values() if key in compared}
         return cls(books, check_completeness(books), in_order, drift)
 
@@ -107,8 +107,8 @@ def _compared(books: Books, periods: PackPeriods) -> Iterator[tuple[str, Period,
 def _proofs(books: Books, period: Period) -> ComparedPeriod:
     """Return what the last comparisons of the months of a period found."""
     proofs = {month.month: books.proofs[month.month] for month in period.months()}
-    unproven = [f"{month}: {one.verdict}" for month, one in proofs.items() if one.proven_at is None]
-    when = max((one.proven_at for one in proofs.values() if one.proven_at), default=None)
+    unproven = [f"{month}: {proof.verdict}" for month, proof in proofs.items() if proof.proven_at is None]
+    when = max((proof.proven_at for proof in proofs.values() if proof.proven_at), default=None)
     verdict = (
         "; ".join(unproven) or f"every month agreed with the service's report, the last at {when:%Y-%m-%d %H:%M} UTC"
     )

@@ -27,7 +27,7 @@ def budget_table(
         return None
     this, *_ = columns = periods.key_columns()
     to_date = [column for column in columns[1:] if column.kind == "period"]
-    shown = [one for column in (this, *to_date) for one in (column, *budget_columns(column))]
+    shown = [shown for column in (this, *to_date) for shown in (column, *budget_columns(column))]
     made = income_statement(books, columns=shown, budget=budget, amounts_in=amounts_in)
     table = statement_table(BUDGET, made)
     notes = [*(note for note in made.notes if note.startswith(_NOTES)), *table.table.notes]

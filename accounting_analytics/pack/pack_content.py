@@ -191,7 +191,7 @@ def make_content(
     return PackContent(
         statements,
         PackLines(statements.compared.figures, cash.source, periods.first_day, periods.this.end_date),
-        {one.name: one.shown_in(amounts_in) for one in tables if one is not None},
+        {table.name: table.shown_in(amounts_in) for table in tables if table is not None},
         [*sentences, *([] if check is None else coding_sentence(check))],
         bridge,
         proven,
@@ -244,7 +244,9 @@ def _ageing(
         if aged_ledgers is not None and isinstance(error, InputError):
             raise
         return None, (f"The ages of receivables and payables are not known: {error}.",)
-    return (sections.ageing(found), ()) if any(one.items for one in found.accounts) else (None, (found.summary(),))
+    return (
+        (sections.ageing(found), ()) if any(account.items for account in found.accounts) else (None, (found.summary(),))
+    )
 
 
 def _suspense(balance: Statement) -> Figure | None:
@@ -260,17 +262,21 @@ def _undecided(income: Statement, column_key: str) -> list[tuple[str, Figure]]:
     net, row = income.value("net_income", column_key), income.figures.layout.by_key.get("not_categorized")
     if net is None or row is None:
         return []
-    figures = [income[one, column_key] for one in row.ledger_ids]
-    amounts = [one.exact() or Decimal(0) for one in figures]
+    figures = [income[ledger_id, column_key] for ledger_id in row.ledger_ids]
+    amounts = [figure.exact() or Decimal(0) for figure in figures]
     if max(map(abs, amounts), default=Decimal(0)) * _PARTS <= abs(net):
         return []
-    return [("received" if amount > 0 else "paid", one) for amount, one in zip(amounts, figures, strict=True) if amount]
+    return [
+        ("received" if amount > 0 else "paid", figure)
+        for amount, figure in zip(amounts, figures, strict=True)
+        if amount
+    ]
 
 
 def _verdict(books: ComparedBooks) -> tuple[bool, tuple[str, ...]]:
     """Whether a pack is proven, and why or why not."""
     faults = [] if books.certificate.complete else [f"The load: {books.certificate.summary()}"]
-    faults += [f"{one.label}: {one.verdict}" for one in books.compared.values() if not one.ties]
+    faults += [f"{period.label}: {period.verdict}" for period in books.compared.values() if not period.ties]
     if books.file and not faults:
         ledgers = count_of(len(books.books.ledgers), "ledger")
         return False, (f"The figures are sums of the {books.certificate.lines:,} line entries of {ledgers}.", _OF_FILE)
@@ -278,12 +284,12 @@ def _verdict(books: ComparedBooks) -> tuple[bool, tuple[str, ...]]:
         faults.append("no report of the service covers these days")
     if faults:
         return False, tuple(faults)
-    labels = ", ".join(one.label for one in books.compared.values())
-    found = [one.comparison for one in books.compared.values() if one.comparison]
+    labels = ", ".join(period.label for period in books.compared.values())
+    found = [period.comparison for period in books.compared.values() if period.comparison]
     count = len(books.books.ledgers)
     agree = f"{'report' if len(books.compared) == 1 else 'reports'} of {labels}"
     agree += f" {'agrees' if len(books.compared) == 1 else 'agree'} with our calculation to the last digit"
-    if not all(one.compared_everything for one in found):
+    if not all(comparison.compared_everything for comparison in found):
         agree += " in all figures that could be compared; the appendix says which could not"
     return True, (
         f"The {books.certificate.lines:,} line entries of {count:,} ledgers are all there.",
@@ -297,7 +303,7 @@ def _assumptions(books: ComparedBooks, statements: PackStatements) -> tuple[str,
     """List what was assumed, each remark once."""
     notes = [
         _OF_FILE if books.file else _NOT_REPORTED,
-        *(_of_statement(note, one.title) for one in statements[:-1] for note in one.notes),
+        *(_of_statement(note, statement.title) for statement in statements[:-1] for note in statement.notes),
         *books.certificate.notes,
         *books.books.notes,
     ]

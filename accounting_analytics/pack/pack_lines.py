@@ -49,7 +49,7 @@ class PackLines:
         self._lines = [*self._balances(), *lines]
         self._numbers = {line.id: number for number, line in enumerate(self._lines) if line.id != _OPENING}
         self._ledgers = {
-            one: number for number, one in enumerate(dict.fromkeys(line.ledger_id for line in self._lines))
+            ledger_id: number for number, ledger_id in enumerate(dict.fromkeys(line.ledger_id for line in self._lines))
         }
 
     @property
@@ -61,12 +61,15 @@ class PackLines:
         """Balance of each ledger before the first day: of loaded lines, and supplied."""
         before = Span(self._loaded, self.first - _DAY)
         sums = {} if before.is_empty else self._source.sums({before})[before]
-        units = {one: sums.get(one, 0) + self._starting.get(one, 0) for one in {*sums, *self._starting}}
+        units = {
+            ledger_id: sums.get(ledger_id, 0) + self._starting.get(ledger_id, 0)
+            for ledger_id in {*sums, *self._starting}
+        }
         text = f"Balance before {self.first}"
         return [
-            ShownLine(one, "", text, "", units[one], _OPENING, _OPENING)
-            for one in sorted(units, key=self._names.path)
-            if units[one]
+            ShownLine(ledger_id, "", text, "", units[ledger_id], _OPENING, _OPENING)
+            for ledger_id in sorted(units, key=self._names.path)
+            if units[ledger_id]
         ]
 
     def content(self) -> dict[str, Any]:
@@ -74,8 +77,8 @@ class PackLines:
         found = PageLines.of(self._lines, self._names.name)
         entries: dict[str, int] = {}
         lines = [
-            (*line, one.part, -1 if one.id == _OPENING else entries.setdefault(one.entry, len(entries)))
-            for line, one in zip(found.lines, self._lines, strict=True)
+            (*line, shown.part, -1 if shown.id == _OPENING else entries.setdefault(shown.entry, len(entries)))
+            for line, shown in zip(found.lines, self._lines, strict=True)
         ]
         return {**found._asdict(), "lines": lines}
 
@@ -86,7 +89,7 @@ class PackLines:
         while waiting:
             figure = waiting.pop()
             if figure.key not in found:
-                terms = [one for one in figure.terms if one.key != figure.key]
+                terms = [term for term in figure.terms if term.key != figure.key]
                 found[figure.key] = self._stated(figure, table, terms)
                 waiting += terms
         return {"figures": found, "hidden": [key for key in found if key not in shown]}
@@ -98,10 +101,10 @@ class PackLines:
             return "unknown", label
         if figure.kind == "quotient":
             form = () if figure.quotient == PERCENT else figure.quotient
-            return ("quotient", label, *(one.key for one in figure.terms), *form)
+            return ("quotient", label, *(term.key for term in figure.terms), *form)
         if terms:
-            signs = {id(one): sign for sign, one in zip(figure.signs, figure.terms, strict=True)}
-            return "terms", label, [(signs[id(one)], one.key) for one in terms]
+            signs = {id(term): sign for sign, term in zip(figure.signs, figure.terms, strict=True)}
+            return "terms", label, [(signs[id(term)], term.key) for term in terms]
         if figure.selections:
             return "sum", label, self._selected(figure)
         if figure.is_additive and not table.is_stated:
@@ -122,7 +125,7 @@ class PackLines:
                 part.span.part,
                 first(part.span),
                 part.span.last.isoformat(),
-                sorted(self._ledgers[one] for one in part.ledger_ids if one in self._ledgers),
+                sorted(self._ledgers[ledger_id] for ledger_id in part.ledger_ids if ledger_id in self._ledgers),
             )
             for part in simplified(figure.selections)
         ]

@@ -77,13 +77,13 @@ def page_environment(templates: Path | None) -> jinja2.Environment:
 def check_sections(sections: Iterable[str] | None, environment: jinja2.Environment) -> tuple[str, ...]:
     """Names of the sections that are shown; each has a template."""
     templates = environment.list_templates(filter_func=lambda name: name.startswith("sections/"))
-    known = {Path(one).name.removesuffix(".html.j2") for one in templates}
+    known = {Path(template).name.removesuffix(".html.j2") for template in templates}
     asked = SECTIONS if sections is None else sections
-    names = tuple(one if one in known else str(one).replace("-", "_") for one in asked)
-    for one in names:
-        if one not in known:
-            hint = did_you_mean(one, known) or f"there are {', '.join(sorted(known))}"
-            raise InputError(f"sections: {quote(one)} is unknown; {hint}")
+    names = tuple(name if name in known else str(name).replace("-", "_") for name in asked)
+    for name in names:
+        if name not in known:
+            hint = did_you_mean(name, known) or f"there are {', '.join(sorted(known))}"
+            raise InputError(f"sections: {quote(name)} is unknown; {hint}")
     if not names:
         raise InputError("sections is empty; name at least one, or leave it out for all")
     return names
@@ -99,15 +99,15 @@ def render_page(environment: jinja2.Environment, pack: MonthlyPack) -> str:
         "has_table": lambda name: name in pack.content.tables,
         **page.functions(),
     }
-    rendered = [environment.get_template(_section_file(one)).render(context) for one in pack.section_names]
+    rendered = [environment.get_template(_section_file(name)).render(context) for name in pack.section_names]
     if not page.shows_figures:
         raise InputError(
             f"sections: {', '.join(pack.section_names)} shows no figure, so its receiver could check nothing; add a "
             "section with figures, such as summary"
         )
-    headings = (_HEADING.search(one) for one in rendered)
+    headings = (_HEADING.search(section) for section in rendered)
     contents = [(found[1], Markup(found[2])) for found in headings if found]  # noqa: S704 (rendered with escapes)
-    sections = [Markup(one) for one in rendered]  # noqa: S704 (rendered with escapes)
+    sections = [Markup(section) for section in rendered]  # noqa: S704 (rendered with escapes)
     return environment.get_template("monthly_pack.html.j2").render(context, sections=sections, contents=contents)
 
 
@@ -179,12 +179,15 @@ class PackPage:
     def checks_table(self) -> Markup:
         """Return the checks of the certificate."""
         columns = ["check", "checked", "failed", "not checked because"]
-        rows = [(one.what, one.checked, one.failed, one.note) for one in self._pack.certificate.checks]
+        rows = [(check.what, check.checked, check.failed, check.note) for check in self._pack.certificate.checks]
         return _plain_table(pd.DataFrame(rows, columns=columns))
 
     def verdicts_table(self) -> Markup:
         """Return what the comparison of each period found."""
-        rows = [(one.label, "agrees" if one.ties else "DIFFERS", one.verdict) for one in self._pack.compared.values()]
+        rows = [
+            (period.label, "agrees" if period.ties else "DIFFERS", period.verdict)
+            for period in self._pack.compared.values()
+        ]
         return _plain_table(pd.DataFrame(rows, columns=["period", "result", "comparison"]))
 
     def styles(self) -> Markup:

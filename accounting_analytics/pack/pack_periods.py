@@ -110,7 +110,7 @@ class PackPeriods(NamedTuple):
 
     def month_columns(self) -> list[StatementColumn]:
         """Columns of the cash flow statement: the last months, and the year to date."""
-        months = [_column(split_period(one, [one], 1)[0].key, one, "period") for one in self.months]
+        months = [_column(split_period(month, [month], 1)[0].key, month, "period") for month in self.months]
         if self.to_date in self.months:
             return months
         return [*months, _column(f"{self.key} to_date", self.to_date, "period", self.label_of(self.to_date))]
@@ -118,8 +118,8 @@ class PackPeriods(NamedTuple):
     def twelve_months_columns(self) -> list[StatementColumn]:
         """Columns of twelve months up to the last day of the period, and of their total."""
         months = self.twelve_months
-        shown = [_column(split_period(one, [one], 1)[0].key, one, "period") for one in months]
-        return [*shown, StatementColumn("total", "Total", "total", periods=tuple((1, one) for one in months))]
+        shown = [_column(split_period(month, [month], 1)[0].key, month, "period") for month in months]
+        return [*shown, StatementColumn("total", "Total", "total", periods=tuple((1, month) for month in months))]
 
     @property
     def twelve_months(self) -> tuple[Period, ...]:
@@ -129,9 +129,9 @@ class PackPeriods(NamedTuple):
     def balance_columns(self) -> list[StatementColumn]:
         """Columns of the balance sheet: the balances at the end, those before, and the movement between them."""
         this, before, year_before, *_ = (
-            one._replace(label=day_label(one.periods[0][1].end_date)) for one in self.key_columns()
+            column._replace(label=day_label(column.periods[0][1].end_date)) for column in self.key_columns()
         )
-        movement = (_change(this, one, "Movement since") for one in (before, year_before))
+        movement = (_change(this, earlier, "Movement since") for earlier in (before, year_before))
         since_before, since_year_before = movement
         return [this, before, since_before, year_before, since_year_before]
 

@@ -241,7 +241,7 @@ class MonthlyPack(Result):
         days = f"{day_label(first)} to {day_label(last)}, days in {self.period.time_zone}"
         appendix = {
             "Certificate of the load": [self.certificate_text],
-            "Reconciliation": [f"{one.label}: {one.verdict}" for one in self.compared.values()],
+            "Reconciliation": [f"{period.label}: {period.verdict}" for period in self.compared.values()],
             "Assumptions": self.content.assumptions,
         }
         texts = WorkbookTexts(

@@ -77,14 +77,14 @@ class SentenceWriter:
         first = self._facts.periods.first_day
         reasons = [] if bridge is None else bridge.sentences(self._write_step, since=first)[1 : 1 + _STEPS]
         found = [self._cash(), *reasons, self._income(), self._uncategorized() or self._lowest()]
-        return [self._split(one) for one in found if one]
+        return [self._split(sentence) for sentence in found if sentence]
 
     def undecided(self) -> Sentence | None:
         """State how much is not categorized, where that is much beside net income; None where it is not."""
         net = self._key("net_income")
         if net is None or not self._facts.undecided:
             return None
-        amounts = [f"{self._write(one, 'income', is_size=True)} {text}" for text, one in self._facts.undecided]
+        amounts = [f"{self._write(figure, 'income', is_size=True)} {text}" for text, figure in self._facts.undecided]
         return self._split(
             f"Undecided: {' and '.join(amounts)} in {self._label()} have no category yet, and are not in the "
             f"net income of {self._write(net)}."
@@ -117,7 +117,7 @@ class SentenceWriter:
         if this is None:
             return ""
         others = {suffix: self._key("net_income", suffix) for suffix in (" prior", " prior_year")}
-        compared = [f"{self._write(one)} in {self._label(suffix)}" for suffix, one in others.items() if one]
+        compared = [f"{self._write(figure)} in {self._label(suffix)}" for suffix, figure in others.items() if figure]
         against = f", against {' and '.join(compared)}" if compared else ""
         open_amount = self._key("not_categorized")
         is_open = open_amount is not None and open_amount.exact()

@@ -75,13 +75,13 @@ def make_table(
     is_stated: bool = False,
 ) -> PackTable:
     """Make a table of rows."""
-    figures = {one.key: one for row in rows for one in row.cells if isinstance(one, Figure)}
+    figures = {cell.key: cell for row in rows for cell in row.cells if isinstance(cell, Figure)}
     shown = [
         FigureRow(
             row.label,
             row.level,
             row.kind,
-            [FigureCell(one) if isinstance(one, str) else _cell(one) for one in row.cells],
+            [FigureCell(cell) if isinstance(cell, str) else _cell(cell) for cell in row.cells],
             row.title,
         )
         for row in rows
@@ -114,7 +114,7 @@ def statement_table(name: str, statement: Statement) -> PackTable:
     found: dict[str, Figure] = {}
     for row, shown in _without_zeros(list(zip(figures.layout.shown, table.rows, strict=True))):
         of_row = [figures.figure(row.key, column.key) for column in figures.columns.shown] if shown.cells else []
-        found |= {one.key: one for one in of_row if one.text}
+        found |= {figure.key: figure for figure in of_row if figure.text}
         cells = [_with_key(cell, figure) for cell, figure in zip(shown.cells, of_row, strict=True)]
         rows.append(shown._replace(cells=cells))
     left_out = len(table.rows) - len(rows)
@@ -124,7 +124,7 @@ def statement_table(name: str, statement: Statement) -> PackTable:
     if known and unknown:
         notes.append(f"{count_of(unknown, 'column')} of days that are not known left out.")
         notes += figures.rules.opening.notes_on(_periods(statement))
-        rows = [one._replace(cells=[one.cells[place] for place in known] if one.cells else one.cells) for one in rows]
+        rows = [row._replace(cells=[row.cells[place] for place in known] if row.cells else row.cells) for row in rows]
         table = table._replace(heads=[table.heads[place] for place in known])
     return PackTable(name, table._replace(rows=rows, notes=notes), found)
 

@@ -140,10 +140,10 @@ def key_figures(cash: CashLines, income: Statement) -> PackTable:
         if row is None:
             return None
         label = label or row.label
-        found = [statement.figures.figure(row_key, one.key) for one in columns]
+        found = [statement.figures.figure(row_key, column.key) for column in columns]
         named = [
-            figure_of_lines(one, f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}")
-            for one, column in zip(found, columns, strict=True)
+            figure_of_lines(figure, f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}")
+            for figure, column in zip(found, columns, strict=True)
         ]
         return PackRow(label, named, level=level)
 
@@ -151,8 +151,8 @@ def key_figures(cash: CashLines, income: Statement) -> PackTable:
         PackRow(
             label,
             [
-                cash.figure(f"{key}{KEY_SEPARATOR}{one.key}", f"{label}, {one.label}", cash.side(one, sign))
-                for one in columns
+                cash.figure(f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}", cash.side(column, sign))
+                for column in columns
             ],
         )
         for key, label, sign in (("cash_in", "Cash in", 1), ("cash_out", "Cash out", -1))
@@ -161,7 +161,7 @@ def key_figures(cash: CashLines, income: Statement) -> PackTable:
     label = "Lowest cash at the end of a day"
     lowest = PackRow(label, [_lowest(cash, column, label) for column in columns]) if has_balances else None
     sales = income.figures.layout.share_of
-    has_sales = any(income.figures.figure(sales, one.key).units for one in columns)
+    has_sales = any(income.figures.figure(sales, column.key).units for column in columns)
     rows = [
         of(statement, "cash_at_end", "Cash at the end", "ending_cash_balance"),
         of(statement, "cash_in_accounts", "", "cash_in_accounts", 1),
@@ -176,16 +176,16 @@ def key_figures(cash: CashLines, income: Statement) -> PackTable:
         of(income, "net_margin", "Net margin", "net_margin") if has_sales else None,
         of(income, "not_categorized", NOT_CATEGORIZED, "not_categorized"),
     ]
-    heads = [amount_head(one.label) for one in columns]
+    heads = [amount_head(column.label) for column in columns]
     opening = statement.figures.rules.opening
-    compared = (period for one in columns for _, period in one.periods)
+    compared = (period for column in columns for _, period in column.periods)
     notes = [BY_ENTRY, *opening.notes_on(compared)]
-    return make_table(KEY_FIGURES, "Key figures", heads, [one for one in rows if one is not None], notes)
+    return make_table(KEY_FIGURES, "Key figures", heads, [row for row in rows if row is not None], notes)
 
 
 def has_openings(statement: Statement) -> bool:
     """Whether entries of opening balances are in a column of a cash flow statement."""
-    return any(one.measure == "opened" for one in statement.rows)
+    return any(row.measure == "opened" for row in statement.rows)
 
 
 def lowest_day(cash: CashLines, column: StatementColumn) -> dt.date | None:
@@ -243,12 +243,12 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
         row(
             step.key,
             step.label,
-            [one.before, one.after],
+            [sides.before, sides.after],
             ", ".join(filter(None, [step.cause.name, step.cause.rhythm])),
         )
-        for step, one in of_steps
+        for step, sides in of_steps
     ]
-    net = next(one for key, one in cash.statement.figures.layout.by_key.items() if key.rstrip("_") == _NET)
+    net = next(row for key, row in cash.statement.figures.layout.by_key.items() if key.rstrip("_") == _NET)
     columns = {_BEFORE: f"{periods.key} prior", _AFTER: periods.key}
     totals = {
         side: figure_of_lines(
@@ -262,11 +262,11 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
         figure_of_terms(
             f"{_UNCHANGED}{KEY_SEPARATOR}{side}",
             f"Counterparties without change, {cash.column(columns[side]).label}",
-            [("+", totals[side]), *(("-", one.before if side == _BEFORE else one.after) for _, one in of_steps)],
+            [("+", totals[side]), *(("-", sides.before if side == _BEFORE else sides.after) for _, sides in of_steps)],
         )
         for side in (_BEFORE, _AFTER)
     ]
-    if any(one.units for one in rest):
+    if any(figure.units for figure in rest):
         rows.append(row(_UNCHANGED, "Counterparties without change", rest))
     rows.append(row(_NET, net.label, [totals[_BEFORE], totals[_AFTER]], kind="total"))
     heads = [
@@ -276,7 +276,7 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
         text_head("Why"),
     ]
     made = make_table(BRIDGE, "Cash bridge", heads, rows, found.notes)
-    last = {one.last.key: one.last for _, one in of_steps if one.last}
+    last = {sides.last.key: sides.last for _, sides in of_steps if sides.last}
     return made._replace(figures={**made.figures, **last})
 
 
@@ -300,18 +300,22 @@ def cash_accounts(cash: CashLines, period: Period) -> PackTable:
         if make["end"].is_additive:
             selections = [
                 part._replace(factor=factor * part.factor)
-                for factor, one in ((1, make["end"]), (-1, make["start"]))
-                for part in one.selections
+                for factor, figure in ((1, make["end"]), (-1, make["start"]))
+                for part in figure.selections
             ]
             load = partial(cash.source.entries, selections, int(change.units or 0))
             made_of = "the sum of line entries of these days"
             change = replace(change, terms=(), signs=(), calculation=made_of, selections=selections, _load_entries=load)
         return PackRow(name, [make["start"], change, make["end"]], kind, title=title)
 
-    moved = {one: any(units) for one, units in daily.units.items()}
-    rows = [row(one, names.name(one), [one], title=names.path(one)) for one in cash.cash if moved[one]]
+    moved = {ledger_id: any(units) for ledger_id, units in daily.units.items()}
+    rows = [
+        row(ledger_id, names.name(ledger_id), [ledger_id], title=names.path(ledger_id))
+        for ledger_id in cash.cash
+        if moved[ledger_id]
+    ]
     rows.append(row("cash", "Cash", cash.cash, "total"))
-    left_out = sum(not one for one in moved.values())
+    left_out = sum(not has_moved for has_moved in moved.values())
     notes = [f"{count_of(left_out, 'account')} without balances left out."] if left_out else []
     heads = [amount_head(text, is_comparison=key == "change") for key, text in texts.items()]
     return make_table(ACCOUNTS, "Cash accounts", heads, rows, notes)
@@ -335,14 +339,14 @@ def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Perio
     """Cash in and out by month, from the months of a cash flow statement."""
     rows = []
     flows = CashLines(statement, cash.source)
-    columns = {one.periods[0][1]: one for one in statement.columns}
+    columns = {column.periods[0][1]: column for column in statement.columns}
     for month in months:
         key, label = f"{month.start_date:%Y-%m}", days_label(month)
         made = [
             cash.figure(f"{key}{KEY_SEPARATOR}{side}", f"Cash {side}, {label}", flows.side(columns[month], sign))
             for side, sign in (("in", 1), ("out", -1))
         ]
-        net = figure_of_terms(f"{key}{KEY_SEPARATOR}net", f"Net, {label}", [("+", one) for one in made])
+        net = figure_of_terms(f"{key}{KEY_SEPARATOR}net", f"Net, {label}", [("+", figure) for figure in made])
         rows.append(PackRow(label, [*made, net]))
     heads = [amount_head(text) for text in ("Cash in", "Cash out", "Net")]
     return make_table(FLOWS, "Cash in and out by month", heads, rows, [BY_ENTRY])
@@ -357,7 +361,7 @@ def top_parties(
     moved = {column.key: _RowLines.of_side(cash, column, sign, customers) for column in columns}
     this = moved[columns[0].key]
     largest = largest_parties(this.rows, sign, cash.source.scale)[:_PAYEES]
-    accounts = sorted({row for one in moved.values() for row in one.rows if row.startswith(PROCESSOR)})
+    accounts = sorted({row for of_column in moved.values() for row in of_column.rows if row.startswith(PROCESSOR)})
     labels = {
         **{row: row.removeprefix(PARTY) for row in largest},
         _OTHERS: "All others" if customers is None else "All other customers",
@@ -368,17 +372,19 @@ def top_parties(
     }
     rows = []
     for key, label in labels.items():
-        made = [moved[one.key].figure(cash, key, f"{label}, {one.label}", one.key, labels) for one in columns]
+        made = [
+            moved[column.key].figure(cash, key, f"{label}, {column.label}", column.key, labels) for column in columns
+        ]
         if any(figure.units for figure in made):
             categories = _categories(cash, this.rows.get(key)) if key in {*largest, *accounts} else ""
             rows.append(_payee_row(key, label, made, categories))
     if rows:
         totals = []
         for place, column in zip((0, 1, 3), columns, strict=True):
-            terms = [("+", one) for one in (row.cells[place] for row in rows) if isinstance(one, Figure)]
+            terms = [("+", cell) for cell in (row.cells[place] for row in rows) if isinstance(cell, Figure)]
             totals.append(figure_of_terms(f"{_TOTAL}{KEY_SEPARATOR}{column.key}", f"Total, {column.label}", terms))
         rows.append(_payee_row(_TOTAL, "Cash out" if sign < 0 else "Cash in", totals, "", "total"))
-    of_this, before, year_before = (amount_head(one.label) for one in columns)
+    of_this, before, year_before = (amount_head(column.label) for column in columns)
     heads = [of_this, before, amount_head("Change", is_comparison=True), year_before, text_head("Category")]
     return make_table(name, title, heads, rows, [note] if rows else ["No payments in these days."])
 
@@ -398,13 +404,15 @@ class _RowLines(NamedTuple):
         if lines is None:
             return cls(None, {})
         rows = rows_of_parties(lines, cash.source, cash.statement.figures.transfers, customers)
-        return cls(lines, {str(row): one for row, one in lines.groupby(rows)})
+        return cls(lines, {str(row): of_row for row, of_row in lines.groupby(rows)})
 
     def figure(self, cash: CashLines, row: str, label: str, column_key: str, named: Collection[str]) -> Figure:
         """Sum of a row; of others those that are not named together."""
         lines = self.lines
         if lines is not None:
-            parts = [one for key, one in self.rows.items() if (key if key in named else _OTHERS) == row]
+            parts = [
+                lines_of_row for key, lines_of_row in self.rows.items() if (key if key in named else _OTHERS) == row
+            ]
             lines = pd.concat(parts).sort_index() if parts else lines.head(0)
         return cash.figure(f"{row}{KEY_SEPARATOR}{column_key}", label, lines)
 
@@ -420,7 +428,7 @@ def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, k
 def _categories(cash: CashLines, lines: pd.DataFrame | None) -> str:
     """Names of the ledgers of lines."""
     ids: Iterable[str] = [] if lines is None else lines["ledger_id"].unique()
-    names = [cash.name(one) for one in ids]
+    names = [cash.name(ledger_id) for ledger_id in ids]
     more = f" and {len(names) - _CATEGORIES} more" if len(names) > _CATEGORIES else ""
     return ", ".join(names[:_CATEGORIES]) + more
 
@@ -448,7 +456,7 @@ def open_entries(cash: CashLines, column_key: str) -> list[OpenEntry]:
         others = accounts.get(entry, of_cash.head(0))
         names = ", ".join(map(cash.name, others["ledger_id"].unique()))
         found.append(OpenEntry(own, day_label(own["local_date"].iloc[0].date()), names, _text_of(others, own)))
-    return sorted(found, key=lambda one: -abs(cash.units(one.lines)))
+    return sorted(found, key=lambda entry: -abs(cash.units(entry.lines)))
 
 
 def _text_of(*frames: pd.DataFrame) -> str:
@@ -469,17 +477,17 @@ def uncategorized(found: Sequence[OpenEntry], cash: CashLines) -> PackTable:
     amount = "amount"
     rows = [
         PackRow(
-            one.text,
-            [one.day, one.account, cash.figure(f"entry {number}{KEY_SEPARATOR}{amount}", one.text, one.lines)],
+            entry.text,
+            [entry.day, entry.account, cash.figure(f"entry {number}{KEY_SEPARATOR}{amount}", entry.text, entry.lines)],
         )
-        for number, one in enumerate(found[:_ENTRIES], start=1)
+        for number, entry in enumerate(found[:_ENTRIES], start=1)
     ]
     if rest := found[_ENTRIES:]:
-        label, lines = f"{len(rest):,} smaller", pd.concat([one.lines for one in rest])
+        label, lines = f"{len(rest):,} smaller", pd.concat([entry.lines for entry in rest])
         rows.append(PackRow(label, ["", "", cash.figure(f"{_OTHERS}{KEY_SEPARATOR}{amount}", label, lines)]))
     if rows:
         label = count_of(len(found), "transaction")
-        terms = [("+", one) for row in rows for one in row.cells if isinstance(one, Figure)]
+        terms = [("+", cell) for row in rows for cell in row.cells if isinstance(cell, Figure)]
         rows.append(
             PackRow(label, ["", "", figure_of_terms(f"{_TOTAL}{KEY_SEPARATOR}{amount}", label, terms)], "total")
         )
@@ -491,20 +499,20 @@ def uncategorized(found: Sequence[OpenEntry], cash: CashLines) -> PackTable:
 
 def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
     """Make the table of what is paid and received in a rhythm, whose latest payment is in the page."""
-    known = [one for one in found.payments if one.occurrences[-1].date >= first_day]
+    known = [payment for payment in found.payments if payment.occurrences[-1].date >= first_day]
     rows = [
         PackRow(
-            one.counterparty,
+            payment.counterparty,
             [
-                one.category,
-                f"{one.rhythm}, {one.found.usual_day}",
-                day_label(one.occurrences[-1].date),
-                found.last(one),
-                day_label(one.due),
-                _remark(one),
+                payment.category,
+                f"{payment.rhythm}, {payment.found.usual_day}",
+                day_label(payment.occurrences[-1].date),
+                found.last(payment),
+                day_label(payment.due),
+                _remark(payment),
             ],
         )
-        for one in known[:_RECURRING]
+        for payment in known[:_RECURRING]
     ]
     heads = [
         text_head("Category"),
@@ -540,7 +548,9 @@ def ageing(found: Ageing) -> PackTable:
         ]
         rows[-1] = rows[-1]._replace(kind="subtotal")
     heads = [amount_head(text) for text in (*(f"{bucket} days" for bucket in BUCKETS), "Total", "Late")]
-    unknown = [f"{one.name}: the ages are not known: {one.reason}." for one in found.accounts if one.reason]
+    unknown = [
+        f"{account.name}: the ages are not known: {account.reason}." for account in found.accounts if account.reason
+    ]
     what = (
         "In days since the entry, because no due date is known. Days to pay are the middle one and the last of the "
         "items that were paid within a year; late is what is open for longer than nine tenths of them took."
@@ -578,15 +588,15 @@ _REPORTED = {
 def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackTable | None:
     """Make the table of the reports that were loaded; None where local books had compared them before."""
     figures, rows = cash.statement.figures, []
-    for key, one in compared.items():
-        if one.reported is None:
+    for key, comparison in compared.items():
+        if comparison.reported is None:
             continue
-        rows.append(PackRow(one.label, kind="heading"))
-        sums = one.reported.exact()
+        rows.append(PackRow(comparison.label, kind="heading"))
+        sums = comparison.reported.exact()
         for name in (name for name in _REPORTED if name in figures.layout.by_key):
             with_openings = name == _NET and bool(figures.figure(OPENING_BALANCES, key).units)
             row_label = f"{_REPORTED[name]}, with opening balances" if with_openings else _REPORTED[name]
-            row_key, label = f"{name} {key}", f"{row_label}, {one.label}"
+            row_key, label = f"{name} {key}", f"{row_label}, {comparison.label}"
             reported = Figure(
                 f"{row_key}{KEY_SEPARATOR}reported",
                 f"{label}, reported by the service",

@@ -69,7 +69,9 @@ class PageElement:
 
     def nearest(self, attribute: str) -> str:
         """Value of an attribute of the nearest element that has it; empty without one."""
-        return next((one.attributes[attribute] for one in self.with_parents() if attribute in one.attributes), "")
+        return next(
+            (element.attributes[attribute] for element in self.with_parents() if attribute in element.attributes), ""
+        )
 
 
 def read_page(text: str) -> list[PageElement]:
@@ -228,9 +230,9 @@ def pack_data(content: Mapping[str, Any]) -> str:
 def _with_exact_units(value: Any) -> Any:  # noqa: ANN401 (JSON)
     """Content whose large numbers are texts, because another reader would round them."""
     if isinstance(value, Mapping):
-        return {key: _with_exact_units(one) for key, one in value.items()}
+        return {key: _with_exact_units(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_with_exact_units(one) for one in value]
+        return [_with_exact_units(inner) for inner in value]
     return str(value) if isinstance(value, int) and abs(value) >= _EXACT_IN_JSON else value
 
 
@@ -296,7 +298,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the name {quote(next(one for one in names if names.count(one) > 1))} occurs twice")
+        raise ValueError(f"the name {quote(next(name for name in names if names.count(name) > 1))} occurs twice")
     return mapping
 
 

@@ -11,7 +11,8 @@ from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import MAX_SCALE
-from accounting_analytics.pack.pack_checks import (
+from accounting_analytics.pack.read_page import DATA_ID, StatedFigure, read_data, read_page
+from accounting_analytics.pack.receiver_checks import (
     Recomputation,
     check_days,
     check_facts,
@@ -20,7 +21,6 @@ from accounting_analytics.pack.pack_checks import (
     check_shown,
     unchecked_amounts,
 )
-from accounting_analytics.pack.read_page import DATA_ID, StatedFigure, read_data, read_page
 from accounting_analytics.pack.verification_result import PackFault, PackVerification
 
 if TYPE_CHECKING:
@@ -71,8 +71,10 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
     figures = Recomputation(data)
     elements = [element for element in page if "data-key" in element.attributes]
     recorded = {name: table.figures for name, table in data.tables.items()}
-    shown = [recorded.get(one.nearest("data-table"), {}).get(one.attributes["data-key"]) for one in elements]
-    stated = sum(isinstance(one, StatedFigure) for one in shown)
+    shown = [
+        recorded.get(element.nearest("data-table"), {}).get(element.attributes["data-key"]) for element in elements
+    ]
+    stated = sum(isinstance(figure, StatedFigure) for figure in shown)
     faults = chain(
         _compare_fingerprints(given, calculated),
         check_facts(page, data),

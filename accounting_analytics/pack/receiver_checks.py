@@ -235,7 +235,7 @@ def check_journal_entries(data: PageData) -> Iterator[PackFault]:
 def unchecked_amounts(elements: Iterable[PageElement], scale: int, amounts_in: str) -> tuple[str, ...]:
     """Amounts in the text of the page that are not figures; none where amounts have no fraction digits."""
     digits = {scale, UNITS[amounts_in][2]} if amounts_in else {scale}
-    fractions = "|".join(f"[0-9]{{{one}}}" for one in sorted(digits) if one)
+    fractions = "|".join(f"[0-9]{{{width}}}" for width in sorted(digits) if width)
     if not fractions:
         return ()
     amount = re.compile(rf"(?<![0-9.,])[0-9]{{1,3}}(?:,?[0-9]{{3}})*\.(?:{fractions})(?![0-9.%])")
@@ -248,4 +248,4 @@ def unchecked_amounts(elements: Iterable[PageElement], scale: int, amounts_in: s
 
 def _is_exempt(element: PageElement) -> bool:
     """Whether the text of an element is code, part of a picture, or something that people typed."""
-    return any(one.name in _NOT_READ or "data-text" in one.attributes for one in element.with_parents())
+    return any(part.name in _NOT_READ or "data-text" in part.attributes for part in element.with_parents())
