@@ -1,4 +1,4 @@
-"""Apply a plan: read the categories, journal the intent, send the change, read the categories again; and verify it.
+"""Apply a plan and verify it: read categories, journal, send, read them again.
 
 A lost response does not show whether the change was made, so every outcome follows from the response and from what the
 books show, by one table (:data:`~accounting_analytics.recategorization.outcomes.OUTCOMES`). Each change is sent with
@@ -71,7 +71,7 @@ _NOT_CHANGED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INSU
 _NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 _BATCH_SIZE = 100
 _MAX_ROUNDS = 3
-"""Rounds of a batch without any response that the books confirm, before what is lost is left."""
+"""After this many rounds in which the books confirm no response, a batch leaves what is lost."""
 _MAX_LOST = 10
 """A batch stops after this many lost changes in a row; if none of the batch is done by then, the run stops."""
 _OF_THIS_RUN = frozenset({Response.CONFIRMED, Response.LOST, Response.REFUSED, Response.REFUSED_NOW})
@@ -104,11 +104,11 @@ _LEFT_ALONE = {
 
 @dataclass(eq=False)
 class _State:
-    """What is known of a change: the response, and what the books showed when they were last read, at `read_at`.
+    """The known state of a change: its response, and what the books showed at `read_at`.
 
-    `planned` are all changes of its journal entry. `is_sent_again` is whether an earlier response was lost. `failure`
-    is why the change was lost, refused or not sent, `unread` why the books could not be read, and `forbidden` why the
-    change may not be sent.
+    `planned` has all changes of its journal entry. `is_sent_again` is true after a lost response. `failure` says why
+    the change was lost, refused or not sent, `unread` why the books could not be read, and `forbidden` why the change
+    may not be sent.
     """
 
     change: Change
@@ -125,17 +125,20 @@ class _State:
 
     @property
     def is_pending(self) -> bool:
-        """Whether the change is to be sent, for the first time or again."""
+        """The change is still to be sent, for the first time or again."""
         return self.shown == Shown.PREVIOUS and self.response in _CAN_BE_SENT and not self.forbidden
 
     def show(self, categories: Mapping[tuple[str, str], frozenset[str]], read_at: dt.datetime) -> None:
-        """Set what the categories of transactions, as they were read, show of the change."""
+        """Set what the categories that were read show of the change."""
         now = categories.get((self.change.ledger_id, self.change.transaction_id))
         self.shown = compare_with_books(self.change, now, self.planned, self.journal.has_done)
         self.categories, self.read_at = now or frozenset(), read_at
 
     def outcome(self) -> tuple[Outcome, str]:
-        """Outcome by the table, and why; a refusal does not show that an earlier request is not carried out."""
+        """Return the outcome by the table, and the reason.
+
+        A refusal does not show that an earlier request was not carried out.
+        """
         is_lost = self.is_sent_again and self.response != Response.CONFIRMED
         outcome = OUTCOMES[Response.LOST if is_lost else self.response][self.shown]
         if outcome == Outcome.WOULD_CHANGE:
@@ -150,7 +153,7 @@ class _State:
         return outcome, self._reason()
 
     def _reason(self) -> str:
-        """State the response and what the books show, unless that is the new category."""
+        """State the response and what the books show."""
         change, was_sent = self.change, self.response in _OF_THIS_RUN
         shown = {
             Shown.NEW: "",
@@ -326,17 +329,17 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
 
 
 def _require_client_and_plan(client: LedgerClient, plan: Plan) -> None:
-    """Refuse what is not a client of the service that a plan was made for."""
+    """Refuse anything but a client and a plan of its instance."""
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(plan, Plan, "plan", "plan_recategorization(proposals, books) makes one, Plan.load(path) reads one")
     require_same_instance(plan.instance_id, client.instance_id)
 
 
 def _states_before(changes: Sequence[Change], journal: Journal, forbidden: Mapping[Change, str]) -> list[_State]:
-    """States of the changes of a plan before a run, by what earlier runs with its journal did."""
+    """Make the states before a run, by what earlier runs did."""
     of_earlier_runs = {Response.CONFIRMED: Response.CONFIRMED_EARLIER, Response.LOST: Response.LOST_EARLIER}
     planned = changes_by_entry(changes)
-    responses = (of_earlier_runs.get(one, one) for one in map(journal.response, changes))
+    responses = (of_earlier_runs.get(response, response) for response in map(journal.response, changes))
     return [
         _State(change, journal, planned[change.journal_entry_id], response, forbidden.get(change, ""))
         for change, response in zip(changes, responses, strict=True)
@@ -344,7 +347,7 @@ def _states_before(changes: Sequence[Change], journal: Journal, forbidden: Mappi
 
 
 def _read(client: LedgerClient, states: Sequence[_State]) -> None:
-    """Read from the books what they show of each change."""
+    """Read what the books show of each change."""
     read_at = dt.datetime.now(dt.UTC)
     categories = read_categories(client, [state.change for state in states])
     for state in states:
@@ -352,7 +355,7 @@ def _read(client: LedgerClient, states: Sequence[_State]) -> None:
 
 
 def _try_to_read(client: LedgerClient, states: Sequence[_State]) -> str:
-    """Read from the books what they show of each change; return why they cannot be read, if they cannot."""
+    """Read the books; return the reason if they cannot be read."""
     try:
         _read(client, states)
     except _STOPPING:
@@ -365,10 +368,7 @@ def _try_to_read(client: LedgerClient, states: Sequence[_State]) -> str:
 
 
 def _apply_batch(client: LedgerClient, states: Sequence[_State], send: Callable[[_State], None], stopped: str) -> str:
-    """Read, send what is pending and read it back, in rounds; return why the run has stopped, if it has.
-
-    What was sent before comes last, so that failing changes do not keep the others from being sent.
-    """
+    """Send a batch in rounds; return why the run stopped, or nothing."""
     if stopped:
         for state in states:
             state.unread = stopped
@@ -376,6 +376,7 @@ def _apply_batch(client: LedgerClient, states: Sequence[_State], send: Callable[
         stopped = _try_to_read(client, states)
     rounds, failure = _MAX_ROUNDS, ""
     while rounds and not stopped and (pending := [state for state in states if state.is_pending]):
+        # what was sent before comes last, so that failing changes do not keep the others from being sent
         sent = _send_some(send, sorted(pending, key=lambda state: state.response != Response.NOT_SENT))
         failure = next((state.failure for state in reversed(sent) if state.failure), failure)
         stopped = _try_to_read(client, sent)
@@ -390,28 +391,22 @@ def _apply_batch(client: LedgerClient, states: Sequence[_State], send: Callable[
 
 
 def _send_some(send: Callable[[_State], None], pending: Sequence[_State]) -> list[_State]:
-    """Send changes one by one, until too many are lost in a row or one is refused that may be accepted later.
-
-    Reading the categories afterwards waits for the rate limit.
-    """
+    """Send until too many changes are lost, or one is refused temporarily."""
     lost = 0
     for count, state in enumerate(pending, start=1):
         send(state)
         lost = lost + 1 if state.response == Response.LOST else 0
         if lost == _MAX_LOST or state.response == Response.REFUSED_NOW:
-            return list(pending[:count])
+            return list(pending[:count])  # reading their categories waits for the rate limit
     return list(pending)
 
 
-def _send(client: LedgerClient, names: Mapping[str, str], modified_by: str | None, state: _State) -> None:
-    """Record the intent on disk, send the change once, record the response.
-
-    `names` are those of the categories that are replaced.
-    """
+def _send(client: LedgerClient, category_names: Mapping[str, str], modified_by: str | None, state: _State) -> None:
+    """Journal the intent, send the change once, journal the response."""
     change, journal = state.change, state.journal
     intent = change._replace(
         opposing_ledger_ids=LIST_SEPARATOR.join(sorted(state.categories)),
-        category_ledger_name=names.get(change.category_ledger_id, ""),
+        category_ledger_name=category_names.get(change.category_ledger_id, ""),
     )
     journal.append("intent", intent, modified_by=modified_by)
     state.is_sent_again |= state.response == Response.LOST
@@ -436,7 +431,7 @@ def _send(client: LedgerClient, names: Mapping[str, str], modified_by: str | Non
 
 
 def _record_outcomes(journal: Journal, states: Sequence[_State]) -> None:
-    """Record the outcomes of changes that were sent, also by an earlier run whose change is found now."""
+    """Journal the outcomes of changes that this run sent or found."""
     for state in states:
         was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
         if was_found or state.response in _OF_THIS_RUN:
@@ -445,14 +440,16 @@ def _record_outcomes(journal: Journal, states: Sequence[_State]) -> None:
 
 
 def _batches(states: Sequence[_State]) -> Iterator[list[_State]]:
-    """Split changes into batches, ordered by account and day so that few listings read a batch."""
-    ordered = sorted(states, key=lambda one: (one.change.ledger_id, one.change.datetime, one.change.transaction_id))
+    """Batch changes by account and day, so that few listings read them."""
+    ordered = sorted(
+        states, key=lambda state: (state.change.ledger_id, state.change.datetime, state.change.transaction_id)
+    )
     for start in range(0, len(ordered), _BATCH_SIZE):
         yield ordered[start : start + _BATCH_SIZE]
 
 
 def _classify_error(error: Exception) -> Response:
-    """Response of a request that failed: certainly not carried out, lost, or refused."""
+    """Classify a failed request: not carried out, lost or refused."""
     status = error.status if isinstance(error, StatusError) else None
     if status in _NOT_CHANGED_STATUSES:
         return Response.REFUSED_NOW

@@ -1,4 +1,4 @@
-"""Read from the books the current categories of transactions, and which new categories exist, and their names."""
+"""Read the current categories of transactions, and the names of new categories."""
 
 from __future__ import annotations
 
@@ -24,21 +24,18 @@ if TYPE_CHECKING:
 _MAX_GAP = dt.timedelta(days=3)
 """Days at most this far apart are read in one listing: an extra page costs about as much as a request."""
 _HISTORY = dt.timedelta(days=366)
-"""How long before the plan a line is looked for that shows the name of a category."""
+"""Time before the plan in which a line is searched that shows the name of a category."""
 
 
 class FoundLedgers(NamedTuple):
-    """Names of ledgers, where their lines show them, and the error for each ledger that does not exist."""
+    """Names of ledgers that lines show, and the errors of ledgers that do not exist."""
 
     names: dict[str, str]
     missing: dict[str, str]
 
 
 def read_categories(client: LedgerClient, changes: Iterable[Change]) -> dict[tuple[str, str], frozenset[str]]:
-    """Read the categories of the transactions of these days, by account and transaction.
-
-    A transaction that does not exist is left out.
-    """
+    """Read the current categories of existing transactions, by account and transaction."""
     days: dict[str, set[dt.date]] = defaultdict(set)
     for change in changes:
         days[change.ledger_id].add(as_utc(change.datetime).date())
@@ -53,7 +50,7 @@ def read_categories(client: LedgerClient, changes: Iterable[Change]) -> dict[tup
 def _read_account(
     client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date
 ) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
-    """Yield the categories of each transaction of an account in some days, by account and transaction."""
+    """Yield the categories of an account's transactions in some days."""
     for line in client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=("opposing_ledger_ids",)):
         if line.transaction_id is None:
             continue
@@ -63,7 +60,7 @@ def _read_account(
 
 
 def require_no_cash(client: LedgerClient, items: Sequence[Change]) -> None:
-    """Refuse a plan whose old or new category is a ledger that reports cash flow: that would change balances."""
+    """Refuse cash ledgers as categories: moving lines there would change balances."""
     if not items:
         return
     day = as_utc(items[0].datetime).date()
@@ -80,7 +77,7 @@ def require_no_cash(client: LedgerClient, items: Sequence[Change]) -> None:
 
 
 def _group_days(days: list[dt.date]) -> Iterator[tuple[dt.date, dt.date]]:
-    """Group sorted days that are close together; yields the first and last day of each group."""
+    """Yield the first and last day of each group of close days."""
     first = last = days[0]
     for day in days[1:]:
         if day - last > _MAX_GAP:
@@ -91,9 +88,9 @@ def _group_days(days: list[dt.date]) -> Iterator[tuple[dt.date, dt.date]]:
 
 
 def unusable_categories(client: LedgerClient, items: Sequence[Change]) -> dict[Change, str]:
-    """Items whose new category does not exist in the books, or has another name than in the plan, and the reason.
+    """Find items whose new category is missing or has another name, with reasons.
 
-    The name of a category is not known if the category has no line in the year before the plan.
+    A name is known only if the category has a line in the days of the plan or the year before.
     """
     found = find_ledgers(client, [item.updated_category_ledger_id for item in items], days_of(items))
     names, unusable = LedgerNames(found.names, Hierarchy({})), {}
@@ -113,12 +110,12 @@ def unusable_categories(client: LedgerClient, items: Sequence[Change]) -> dict[C
 
 
 def days_of(changes: Iterable[Change]) -> list[dt.date]:
-    """Days of the transactions of changes, in UTC."""
+    """Return the days of changes, in UTC."""
     return [as_utc(change.datetime).date() for change in changes]
 
 
 def find_ledgers(client: LedgerClient, ledger_ids: Iterable[str], days: Collection[dt.date]) -> FoundLedgers:
-    """Find ledgers in the books; a name is known if the ledger has a line in the days or the year before."""
+    """Find the ledgers and, where recent lines show them, their names."""
     found = FoundLedgers({}, {})
     first, last = min(days, default=dt.date.min), max(days, default=dt.date.min)
     for ledger_id in dict.fromkeys(ledger_ids):
@@ -135,7 +132,7 @@ def find_ledgers(client: LedgerClient, ledger_ids: Iterable[str], days: Collecti
 
 
 def _name_in_books(client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date) -> str | None:
-    """Name of a ledger; None where it has no line in these days and the year before, or its lines do not show it."""
+    """Return the ledger's name, or None where no line shows it."""
     try:
         page = client.list_line_entries(ledger_id, first - _HISTORY, last, time_zone="UTC", expand=("ledger",), limit=1)
     except InvalidRequestError:  # some deployments refuse days before the start of the books

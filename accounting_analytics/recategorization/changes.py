@@ -1,4 +1,4 @@
-"""Changes of categories: what is decided of rows of a queue, and tables of it for people."""
+"""Changes of categories: decisions on rows of a queue, and their tables."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 NEW_CATEGORY = ("updated_category_ledger_id", "updated_category_ledger_name")
 """The two columns of a new category."""
 BY_HAND = "decided by hand"
-"""The column ``rule`` of a transaction that was decided by its id; a group's id follows where that was decided."""
+"""The column ``rule`` of a decision by hand; the id of a group follows where that was decided."""
 _DECIDED = dict.fromkeys((*NEW_CATEGORY, "rule", "reason"), "str") | {"confidence": "float64"}
-"""What is decided of a row, with dtypes."""
+"""The columns of a decision, with their dtypes."""
 IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
 """Fields that identify a change."""
 _MAX_NAMED = 3
@@ -38,12 +38,13 @@ _PAYEE_WIDTH = 30
 
 
 class Change(NamedTuple):
-    """A change of one category of a transaction: what a rule, a person or the history decides, and a plan is a list of.
+    """A change of one category of a transaction, as a rule, a person or the history decides it.
 
-    Most fields are columns of :class:`~accounting_analytics.schemas.PlanItems`, of a plan file and of a journal.
-    `updated_category_ledger_id` is empty where nothing is decided. `rule` says why: the rule, or who decided.
-    `opposing_ledger_ids` are all categories of the transaction before; the name of the category that is replaced is
-    empty where it is not known. A suggestion has the share of such ones that were right in the past, and its reason.
+    A plan is a list of changes. Most fields are columns of :class:`~accounting_analytics.schemas.PlanItems`, of a plan
+    file and of a journal. `updated_category_ledger_id` is empty where nothing is decided. `rule` says why: the rule, or
+    who decided. `opposing_ledger_ids` are all categories of the transaction before; `category_ledger_name`, that of the
+    category that is replaced, is empty where it is not known. `confidence` is the share of such suggestions that were
+    right in the past, and `reason` that of the suggestion.
     """
 
     transaction_id: str
@@ -77,30 +78,30 @@ class Change(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """Whether the category that it replaces is the new one."""
+        """The transaction already has the new category."""
         return self.updated_category_ledger_id == self.category_ledger_id
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """What identifies it."""
+        """Values of the fields that identify the change."""
         return tuple(getattr(self, name) for name in IDENTITY)
 
     @property
     def category_line(self) -> tuple[str, str]:
-        """Journal entry and category that it replaces there."""
+        """Journal entry, and the category that is replaced in it."""
         return self.journal_entry_id, self.category_ledger_id
 
     @property
     def previous_categories(self) -> set[str]:
-        """All categories of the transaction before."""
+        """All categories of the transaction before the change."""
         return {self.category_ledger_id} | (split_list(self.opposing_ledger_ids) or set())
 
 
 class OpenQueue:
-    """A queue to decide: a change without a new category of each row, found by the ids of groups and transactions.
+    """A queue to decide: each row is a change that has no new category yet.
 
-    Rows are numbered as in `rows`, whose amounts are exact, and found by transaction and category in `places`; `chart`
-    has the categories that they can get.
+    `rows` are numbered and have exact amounts; `places` finds their numbers by transaction and category, and the
+    methods by the id of a group or transaction. `chart` has the categories that they can get.
     """
 
     def __init__(self, queue: pd.DataFrame, ledgers: pd.DataFrame) -> None:
@@ -109,7 +110,9 @@ class OpenQueue:
         self.rows = self.exact.frame.reset_index(drop=True)
         self.chart = Categories(self.ledgers)
         self.changes = changes_of_frame(self.rows.assign(**dict.fromkeys((*NEW_CATEGORY, "rule"), "")))
-        self.places = {(one.transaction_id, one.category_ledger_id): row for row, one in enumerate(self.changes)}
+        self.places = {
+            (change.transaction_id, change.category_ledger_id): row for row, change in enumerate(self.changes)
+        }
         self.groups, self._transactions = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         for row, change in enumerate(self.changes):
             self.groups[change.group_id].append(row)
@@ -119,7 +122,7 @@ class OpenQueue:
         return key in self.groups or key in self._transactions
 
     def find(self, key: str) -> list[int]:
-        """Rows of a group or a transaction."""
+        """Find the rows of a group or a transaction."""
         if key not in self:
             hint = did_you_mean(key, [*self.groups, *self._transactions], most=3)
             raise InputError(
@@ -129,7 +132,7 @@ class OpenQueue:
         return self._transactions.get(key) or self.groups[key]
 
     def find_free(self, key: str) -> list[int]:
-        """Rows of a group or a transaction that any category can be chosen for; splits are refused."""
+        """Find the rows of a group or a transaction; refuse splits."""
         found = self.find(key)
         if any(self.is_split(row) for row in found):
             raise InputError(
@@ -139,17 +142,17 @@ class OpenQueue:
         return found
 
     def is_split(self, row: int) -> bool:
-        """Whether the transaction of a row has several categories."""
+        """Return whether the transaction of a row has several categories."""
         return bool(self.rows["kind"][row] == "split")
 
     def by_hand(self, key: str) -> str:
-        """Text of the column ``rule`` of what a person decided for a transaction, or for a group, whose id it has."""
+        """Return the text of the column ``rule`` for a decision by hand."""
         return BY_HAND if key in self._transactions else f"{BY_HAND}: {key}"
 
     def proposals(self, chosen: Mapping[int, Change], notes: Iterable[str], *sources: pd.DataFrame) -> pd.DataFrame:
-        """Tabulate the decided rows as proposals, with notes, also about doubtful categories.
+        """Tabulate the decided rows as proposals, with notes.
 
-        `sources` are frames besides the queue that the proposals were made of.
+        `sources` are the frames, besides the queue, that the proposals were made from.
         """
         decided = self.rows.loc[sorted(chosen)]
         new = {name: [getattr(chosen[row], name) for row in decided.index] for name in _DECIDED}
@@ -162,45 +165,47 @@ class OpenQueue:
         return proposals
 
     def read_proposals(self, proposals: pd.DataFrame) -> tuple[dict[int, Change], list[str]]:
-        """Read the changes of a table of proposals by their rows, and ids of transactions that the queue lacks."""
+        """Read proposals as changes by row, and ids that the queue lacks."""
         chosen: dict[int, Change] = {}
         absent: list[str] = []
-        for one in changes_of_proposals(proposals, self.chart)[0]:
-            row = self.places.get((one.transaction_id, one.category_ledger_id))
+        for proposed in changes_of_proposals(proposals, self.chart)[0]:
+            row = self.places.get((proposed.transaction_id, proposed.category_ledger_id))
             if row is None:
-                absent.append(one.transaction_id)
+                absent.append(proposed.transaction_id)
             else:
-                category = self.chart.find_category(one.updated_category_ledger_id)
-                chosen[row] = self.changes[row].decided(category, self.chart, one.rule, one.confidence, one.reason)
+                category = self.chart.find_category(proposed.updated_category_ledger_id)
+                chosen[row] = self.changes[row].decided(
+                    category, self.chart, proposed.rule, proposed.confidence, proposed.reason
+                )
         return chosen, absent
 
 
 def changes_of_proposals(proposals: pd.DataFrame, chart: Categories) -> tuple[list[Change], ExactFrame]:
-    """Read proposals as changes, and as exact rows; of a new category a person may have edited the id or the name."""
+    """Read proposals as changes and exact rows; people may have edited categories."""
     Proposals.require_frame(proposals)
     texts = {name: proposals[name].fillna("").astype("str") for name in NEW_CATEGORY if name in proposals}
     exact = Proposals.exact(proposals.assign(**texts))
     changes = []
-    for label, one in zip(proposals.index.tolist(), changes_of_frame(exact.frame), strict=True):
+    for label, change in zip(proposals.index.tolist(), changes_of_frame(exact.frame), strict=True):
         category = find_named(
-            partial(chart.find_edited, one.updated_category_ledger_id),
-            one.updated_category_ledger_name,
-            f"row {label} of the proposals (transaction {one.transaction_id})",
+            partial(chart.find_edited, change.updated_category_ledger_id),
+            change.updated_category_ledger_name,
+            f"row {label} of the proposals (transaction {change.transaction_id})",
             PlanError,
         )
-        changes.append(one.decided(category, chart, one.rule, one.confidence, one.reason))
+        changes.append(change.decided(category, chart, change.rule, change.confidence, change.reason))
     return changes, exact
 
 
 def changes_of_frame(frame: pd.DataFrame) -> tuple[Change, ...]:
-    """Return the changes of exact rows that have the columns of :class:`~accounting_analytics.schemas.PlanItems`."""
+    """Convert exact rows with the columns of ``PlanItems`` to changes."""
     names = [name for name in Change._fields if name in frame]
     columns = [frame[name].astype(object).where(frame[name].notna(), None) for name in names]
     return tuple(Change(**dict(zip(names, row, strict=True))) for row in zip(*columns, strict=True))
 
 
 def find_conflicts(changes: Sequence[Change]) -> Iterator[str]:
-    """Yield why changes contradict each other, or change nothing."""
+    """Yield the reasons why changes contradict each other, or change nothing."""
     items = Counter((change.transaction_id, change.category_ledger_id) for change in changes)
     for (transaction_id, _), count in items.items():
         if count > 1:
@@ -226,7 +231,7 @@ def find_conflicts(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def changes_by_entry(changes: Iterable[Change]) -> dict[str, list[Change]]:
-    """Return the changes of each journal entry."""
+    """Group changes by journal entry."""
     of_entry: dict[str, list[Change]] = defaultdict(list)
     for change in changes:
         of_entry[change.journal_entry_id].append(change)
@@ -234,7 +239,7 @@ def changes_by_entry(changes: Iterable[Change]) -> dict[str, list[Change]]:
 
 
 def net_moves(moves: Iterable[tuple[str, str, int]]) -> Counter[str]:
-    """Sum by ledger what moves from one ledger to another, in whole minor units."""
+    """Sum moves between ledgers by ledger, in whole minor units."""
     moved = Counter[str]()
     for before, after, units in moves:
         moved[before] -= units
@@ -243,12 +248,12 @@ def net_moves(moves: Iterable[tuple[str, str, int]]) -> Counter[str]:
 
 
 def updated_lines(changes: Iterable[Change]) -> dict[tuple[str, str], str]:
-    """Find the new category of each category line that is changed."""
+    """Map each changed category line to its new category."""
     return {change.category_line: change.updated_category_ledger_id for change in changes}
 
 
 def joining_changes(changes: Iterable[Change]) -> list[Change]:
-    """Find changes whose new category is that of another part of the split, already or by another change of the plan.
+    """Find changes that join a part of a split with another part.
 
     The parts cannot be distinguished afterwards, so such a change cannot be undone.
     """
@@ -263,11 +268,11 @@ def joining_changes(changes: Iterable[Change]) -> list[Change]:
 
 
 def name_changes(changes: Sequence[Change]) -> str:
-    """Name the first few changes by counterparty, day and amount, with the transaction to find them by."""
+    """Name the first few changes by counterparty, day, amount and transaction."""
     texts = [
-        f"{shorten(printable(one.description or 'no description', ' '), limit=_PAYEE_WIDTH)} on {one.datetime.date()}, "
-        f"{format_amount(one.transaction_amount)} ({one.transaction_id})"
-        for one in changes[:_MAX_NAMED]
+        f"{shorten(printable(change.description or 'no description', ' '), limit=_PAYEE_WIDTH)} on "
+        f"{change.datetime.date()}, {format_amount(change.transaction_amount)} ({change.transaction_id})"
+        for change in changes[:_MAX_NAMED]
     ]
     more = len(changes) - _MAX_NAMED
     return "; ".join(texts) + (f"; and {more:,} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""`check_coding`: what should be looked at before a month is closed, from the past of these books."""
+"""`check_coding`: list what to look at before a month is closed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CodingFindings, Ledgers, Queue
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.coding_findings import (
-    Coded,
+    CodedTransaction,
     CodingFinding,
     Pasts,
     by_counterparty,
@@ -65,17 +65,17 @@ class ListedFinding(NamedTuple):
     counterparty, account, category : str
         Names; empty where there are several.
     expected : str
-        Name of the category that the past has; empty of other kinds.
+        Name of the category that the past has; empty for findings of other kinds.
     units : int
-        What its entries sum to.
+        Sum of its entries in whole minor units.
     why : str
-        What it differs from.
+        Text that says what it differs from.
     confidence : float or None
         How often transactions with such a past followed it on these books.
     transaction_id : str
         The transaction; empty where there are several.
     line_ids : tuple of str
-        Its lines, and those that it is compared with after the first.
+        Its line, then those that it is compared with; of several transactions, all their lines.
     expected_id : str
         Id of the expected category.
     """
@@ -97,7 +97,7 @@ class ListedFinding(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CodingCheck(Result):
-    """What :func:`check_coding` returns; ``check[key]`` is the figure of a finding, with its entries.
+    """Result of :func:`check_coding`; ``check[key]`` is the figure of a finding, with its entries.
 
     Parameters
     ----------
@@ -106,10 +106,10 @@ class CodingCheck(Result):
     findings : tuple of ListedFinding
         The findings, by kind, the largest first.
     queue : DataFrame
-        :class:`~accounting_analytics.schemas.Queue`: the transactions that findings are of, which
-        :func:`~accounting_analytics.review` takes.
+        :class:`~accounting_analytics.schemas.Queue`: the transactions with findings, for
+        :func:`~accounting_analytics.review`.
     proposals : DataFrame
-        :class:`~accounting_analytics.schemas.Proposals`: the expected categories of those of another one.
+        :class:`~accounting_analytics.schemas.Proposals`: the expected category of each transaction that has another.
     scale : int
         Fraction digits of the amounts.
     notes : tuple of str
@@ -128,19 +128,28 @@ class CodingCheck(Result):
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.CodingFindings`: cash that comes in is positive."""
         columns: dict[str, list[Any]] = {name: [] for name in CodingFindings.dtypes()}
-        for one in self.findings:
+        for finding in self.findings:
             values = (
-                *(one.key, one.kind, pd.Timestamp(one.day), one.counterparty, one.account, one.category),
-                *(one.expected or None, from_minor_units(one.units, self.scale), one.why, one.confidence),
-                *(one.transaction_id or None, LIST_SEPARATOR.join(one.line_ids)),
+                finding.key,
+                finding.kind,
+                pd.Timestamp(finding.day),
+                finding.counterparty,
+                finding.account,
+                finding.category,
+                finding.expected or None,
+                from_minor_units(finding.units, self.scale),
+                finding.why,
+                finding.confidence,
+                finding.transaction_id or None,
+                LIST_SEPARATOR.join(finding.line_ids),
             )
             for column, value in zip(columns.values(), values, strict=True):
                 column.append(value)
         return CodingFindings.from_columns(columns, self.scale)
 
     def __getitem__(self, key: str) -> Figure:
-        """Figure of a finding by its key: the lines that it is about."""
-        found = next((one for one in self.findings if one.key == key), None)
+        """Return the figure of a finding by its key, with its lines."""
+        found = next((finding for finding in self.findings if finding.key == key), None)
         if found is None:
             raise InputError(f"{quote(key)} is not a finding; the keys are in .frame")
         own = found.line_ids if found.kind in {"parent", "text"} else found.line_ids[:1]
@@ -155,25 +164,27 @@ class CodingCheck(Result):
         return self.counts(days)
 
     def counts(self, where: str) -> str:
-        """Sentence that counts the findings of each kind, of which there are some."""
-        counts = [(sum(one.kind == kind for one in self.findings), text) for kind, text in KINDS.items()]
+        """Return a sentence that counts the findings of each kind."""
+        counts = [(sum(finding.kind == kind for finding in self.findings), text) for kind, text in KINDS.items()]
         parts = [f"{count:,} {text}" for count, text in counts if count]
         return f"{count_of(len(self.findings), 'finding')} in {where}: {', '.join(parts)}."
 
     def sentences(self) -> list[str]:
-        """One sentence for each finding."""
-        return [self._sentence(one) for one in self.findings]
+        """Describe each finding in a sentence."""
+        return [self._sentence(finding) for finding in self.findings]
 
-    def _sentence(self, one: ListedFinding) -> str:
-        amount = format_amount(from_minor_units(one.units, self.scale))
-        who = one.counterparty or one.account or one.category
-        where = f", {one.category}" if one.counterparty else ""
-        sure = "" if one.confidence is None else f"; such pasts held in {one.confidence:.1%}"
-        return f"{day_label(one.day)} {who} {amount}{where}: {KINDS[one.kind]}, {one.why}{sure}"
+    def _sentence(self, finding: ListedFinding) -> str:
+        amount = format_amount(from_minor_units(finding.units, self.scale))
+        who = finding.counterparty or finding.account or finding.category
+        where = f", {finding.category}" if finding.counterparty else ""
+        sure = "" if finding.confidence is None else f"; such pasts held in {finding.confidence:.1%}"
+        return f"{day_label(finding.day)} {who} {amount}{where}: {KINDS[finding.kind]}, {finding.why}{sure}"
 
     def _parts(self) -> Iterator[ResultPart]:
         shown = self.frame.drop(columns=["key", "line_entry_ids", "transaction_id"])
-        yield ResultPart([f"- {one}" for one in self.sentences()], shown, _MAX_SHOWN, "findings; .frame has all")
+        yield ResultPart(
+            [f"- {sentence}" for sentence in self.sentences()], shown, _MAX_SHOWN, "findings; .frame has all"
+        )
 
     def _content(self) -> Mapping[str, Any]:
         return {"period": str(self.period), "findings": self.frame, "notes": self.notes}
@@ -196,15 +207,15 @@ def check_coding(
     period : period-like, optional
         The days that are checked; by default the period of the books. All days before are the past.
     decisions : mapping, path, or sequence of these, optional
-        As of :func:`~accounting_analytics.decide`: a transaction, or group, whose decision is the category that it has
-        is right, and not listed.
+        Decisions as for :func:`~accounting_analytics.decide`. A transaction or group that has the category decided for
+        it is right, and is not listed.
 
     Returns
     -------
     CodingCheck
-        ``.frame`` has a row for each, ``check[key].entries`` its entries. ``aa.review(books, check)`` shows those of
-        transactions, with the expected categories as proposals; a plan of what is decided changes them. The same
-        payment twice has none: no operation deletes.
+        ``.frame`` has a row for each finding, and ``check[key].entries`` its entries. ``aa.review(books, check)`` shows
+        the findings of transactions, with the expected categories as proposals; a plan of the decisions changes them.
+        The same payment twice has no proposal, because no operation deletes.
 
     Raises
     ------
@@ -230,10 +241,10 @@ def check_coding(
     found, pasts = transactions.findings(days)
     lines = _lines_of(books, days)
     every = [*found, *_on_parents(lines, chart, transactions), *transactions.without_text(days)]
-    right = _right(OpenQueue(transactions.queue(every), chart), decisions)
-    kept = sorted((one for one in every if one.transaction_id not in right), key=_order)
+    right = _confirmed_transactions(OpenQueue(transactions.queue(every), chart), decisions)
+    kept = sorted((finding for finding in every if finding.transaction_id not in right), key=_order)
     asked = OpenQueue(transactions.queue(kept), chart)
-    shown = {line for one in kept for line in one.line_ids}
+    shown = {line for finding in kept for line in finding.line_ids}
     return CodingCheck(
         days,
         tuple(kept),
@@ -245,19 +256,19 @@ def check_coding(
     )
 
 
-def _order(one: ListedFinding) -> tuple[int, int, str]:
-    return list(KINDS).index(one.kind), -abs(one.units), one.key
+def _order(finding: ListedFinding) -> tuple[int, int, str]:
+    return list(KINDS).index(finding.kind), -abs(finding.units), finding.key
 
 
 def _lines_of(books: Books, days: Period) -> pd.DataFrame:
-    """Lines of the days, with their ``figure_amount``."""
+    """Select the lines of the days, with their ``figure_amount``."""
     dated = books.source.dated
     lines: pd.DataFrame = dated[dated["local_date"].dt.date.between(days.start_date, days.end_date)]
     return lines.assign(figure_amount=lines["signed_amount"])
 
 
 class _Transactions(NamedTuple):
-    """All transactions of the books as rows of a queue, one for each opposing ledger, and what the rules read."""
+    """All transactions of the books as rows of a queue, one for each opposing ledger."""
 
     rows: pd.DataFrame
     chart: Categories
@@ -265,16 +276,15 @@ class _Transactions(NamedTuple):
 
     @classmethod
     def of_books(cls, books: Books, ledgers: pd.DataFrame) -> Self:
-        """Read the transactions."""
         rows = transactions_with_categories(books, ledgers).reset_index(names="transaction")
         return cls(rows, Categories(ledgers), books.scale)
 
-    def coded(self, is_chosen: pd.Series[bool]) -> list[Coded]:
-        """Return the chosen rows as the rules read them."""
+    def coded(self, is_chosen: pd.Series[bool]) -> list[CodedTransaction]:
+        """Convert the chosen rows to coded transactions."""
         names = ("local_date", "counterparty", "direction", "ledger_id", "category_ledger_id", "transaction_amount")
         rows = self.rows[is_chosen]
         return [
-            Coded(
+            CodedTransaction(
                 place, day.date(), "" if who == NO_DESCRIPTION else who, direction, account, category,
                 to_minor_units(amount, self.scale),
             )
@@ -284,31 +294,32 @@ class _Transactions(NamedTuple):
         ]  # fmt: skip
 
     def findings(self, days: Period) -> tuple[list[ListedFinding], Pasts]:
-        """Find what the rules find in some days."""
+        """Apply the rules to all transactions; list the findings of the days."""
         rows = self.rows
         is_single = ~rows["transaction"].duplicated(keep=False)
         has_category = is_single & rows["category_ledger_id"].isin(self.chart.possible())
         of_categories = by_counterparty(self.coded(has_category))
         every = by_counterparty(self.coded(~rows["transaction"].duplicated()))
-        names = {one: self.chart.names.name(one) for one in self.chart.possible()}
+        names = {ledger_id: self.chart.names.name(ledger_id) for ledger_id in self.chart.possible()}
         others, pasts = other_categories(of_categories, names)
         found = [*others, *paid_twice(every), *far_amounts(every, self.scale)]
-        listed = [self._listed(one, pasts) for one in found if days.start_date <= one.one.day <= days.end_date]
+        of_days = (finding for finding in found if days.start_date <= finding.transaction.day <= days.end_date)
+        listed = [self._listed(finding, pasts) for finding in of_days]
         return listed, pasts
 
     def _listed(self, found: CodingFinding, pasts: Pasts) -> ListedFinding:
-        one, row = found.one, self.rows.loc[found.one.place]
-        lines = [str(self.rows["line_entry_id"][other.place]) for other in (one, *found.others)]
+        transaction, row = found.transaction, self.rows.loc[found.transaction.place]
+        lines = [str(self.rows["line_entry_id"][other.place]) for other in (transaction, *found.others)]
         name = self.chart.names.name
         return ListedFinding(
             f"{found.kind}:{row['transaction_id']}",
             found.kind,
-            one.day,
-            one.counterparty,
-            name(one.account),
-            name(one.category),
+            transaction.day,
+            transaction.counterparty,
+            name(transaction.account),
+            name(transaction.category),
             name(found.expected) if found.expected else "",
-            one.units,
+            transaction.units,
             found.why,
             pasts.share if found.expected else None,
             str(row["transaction_id"]),
@@ -317,25 +328,25 @@ class _Transactions(NamedTuple):
         )
 
     def without_text(self, days: Period) -> Iterator[ListedFinding]:
-        """Find the transactions without a text, together for each account."""
+        """List the transactions without a text, in one finding per account."""
         rows = self.rows[~self.rows["transaction"].duplicated() & (self.rows["counterparty"] == NO_DESCRIPTION)]
         rows = rows[rows["local_date"].dt.date.between(days.start_date, days.end_date)]
         for ledger_id, of_account in rows.groupby("ledger_id"):
-            units = sum(to_minor_units(one, self.scale) for one in of_account["transaction_amount"])
+            units = sum(to_minor_units(amount, self.scale) for amount in of_account["transaction_amount"])
             why = f"{count_of(len(of_account), 'transaction')} without a text"
             lines, day = tuple(map(str, of_account["line_entry_id"])), of_account["local_date"].min().date()
             yield _LinesOfLedger("text", str(ledger_id), lines, day, units).listed(self.chart, why)
 
     def queue(self, findings: Sequence[ListedFinding]) -> pd.DataFrame:
-        """Return the queue of the transactions that findings are of: those with one category that can be changed."""
-        of_findings = {one.transaction_id for one in findings if one.transaction_id}
+        """Make a queue of the transactions with findings whose category can change."""
+        of_findings = {finding.transaction_id for finding in findings if finding.transaction_id}
         rows = self.rows[~self.rows["transaction"].duplicated(keep=False)]
         rows = rows[rows["transaction_id"].isin(of_findings) & ~rows["category_ledger_id"].isin(self.chart.cash)]
         return Queue.from_exact(with_groups(rows.drop(columns="transaction"), transfers=False), self.scale)
 
 
 class _LinesOfLedger(NamedTuple):
-    """Lines of a ledger that are a finding together: their ids, the first day, and what they sum to."""
+    """Lines of a ledger that are one finding: their ids, first day and sum."""
 
     kind: str
     ledger_id: str
@@ -344,7 +355,6 @@ class _LinesOfLedger(NamedTuple):
     units: int
 
     def listed(self, chart: Categories, why: str) -> ListedFinding:
-        """Return the finding."""
         name = chart.names.name(self.ledger_id)
         account, category = (name, "") if self.kind == "text" else ("", name)
         key = f"{self.kind}:{self.ledger_id}"
@@ -354,21 +364,21 @@ class _LinesOfLedger(NamedTuple):
 
 
 def _on_parents(lines: pd.DataFrame, ledgers: pd.DataFrame, transactions: _Transactions) -> Iterator[ListedFinding]:
-    """Find the lines on ledgers that have others below them, together for each ledger."""
+    """List the lines on ledgers with children, in one finding per ledger."""
     for parent, below in ledgers.groupby("parent_id"):
         rows = lines[lines["ledger_id"] == parent]
         if len(rows):
-            units = sum(to_minor_units(one, transactions.scale) for one in rows["signed_amount"])
+            units = sum(to_minor_units(amount, transactions.scale) for amount in rows["signed_amount"])
             why = f"{count_of(len(rows), 'line')}; below it are {join_ids(below['name'], limit=_MAX_NAMED)}"
             found = _LinesOfLedger("parent", str(parent), tuple(rows["id"]), rows["local_date"].min().date(), units)
             yield found.listed(transactions.chart, why)
 
 
-def _right(asked: OpenQueue, decisions: Decisions | Sequence[Decisions] | None) -> set[str]:
-    """Find the transactions whose decision is the category that they have."""
+def _confirmed_transactions(asked: OpenQueue, decisions: Decisions | Sequence[Decisions] | None) -> set[str]:
+    """Find the transactions whose decided category is the one they have."""
     right = set()
-    for one in each_of(decisions):
-        for key, (category, _) in read_decisions(one).items():
+    for source in each_of(decisions):
+        for key, (category, _) in read_decisions(source).items():
             for row in asked.find(key) if key in asked else ():
                 change = asked.changes[row]
                 if change.category_ledger_id in asked.chart.names.matches(category):
@@ -377,13 +387,15 @@ def _right(asked: OpenQueue, decisions: Decisions | Sequence[Decisions] | None) 
 
 
 def _proposals(asked: OpenQueue, findings: Sequence[ListedFinding]) -> pd.DataFrame:
-    """Propose the expected category of each transaction that has another one."""
-    expected = {one.transaction_id: one for one in findings if one.expected_id}
-    chosen = {
-        row: change.decided(one.expected_id, asked.chart, KINDS["category"], confidence=one.confidence, reason=one.why)
-        for row, change in enumerate(asked.changes)
-        if (one := expected.get(change.transaction_id)) is not None
-    }
+    """Propose the expected category of each transaction that has another."""
+    expected = {finding.transaction_id: finding for finding in findings if finding.expected_id}
+    chosen = {}
+    for row, change in enumerate(asked.changes):
+        finding = expected.get(change.transaction_id)
+        if finding is not None:
+            chosen[row] = change.decided(
+                finding.expected_id, asked.chart, KINDS["category"], finding.confidence, finding.why
+            )
     return asked.proposals(chosen, asked.exact.notes)
 
 

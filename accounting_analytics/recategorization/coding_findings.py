@@ -1,6 +1,6 @@
-"""What should be looked at before a month is closed: how transactions differ from the past of their counterparty.
+"""Rules that find transactions unlike the past of their counterparty.
 
-Each rule reads rows of transactions in the order of their days and yields what differs. It says nothing where the past
+Each rule reads transactions in the order of their days and yields those that differ. It yields nothing where the past
 is not clear.
 """
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 LAST = 20
-"""So many of the latest transactions of a counterparty are its past."""
+"""Number of the latest transactions of a counterparty that are its past."""
 LEAST_PAST = 5
 ONE_OTHER = 8
-"""From so many on, one of them may have another category; of twenty, two may."""
+"""Number of past transactions from which on one may have another category; of twenty, two may."""
 RARE = 0.03
-"""Share of all its past above which a category is one of its own."""
+"""Share of all earlier transactions of a counterparty up to which a category is unusual for it."""
 FEW_DAYS = 3
-"""The same payment twice is so many days apart at most."""
+"""Most days between a payment and the same one again."""
 HABIT = 0.03
-"""Share of payments with the same distance above which it is a habit."""
+"""Share of payments repeated after as many days, above which that is a habit of the counterparty."""
 MOST_RECEIPTS = 8
-"""Receipts a month above which equal ones are none of the same."""
+"""Receipts a month above which equal ones are not compared."""
 LEAST_AMOUNTS = 10
 FAR = 3
-"""How many times the largest of the past an amount must be."""
+"""Multiple of the largest past amount above which an amount is far."""
 _DAYS_OF_MONTH = 30.44
 
 
-class Coded(NamedTuple):
+class CodedTransaction(NamedTuple):
     """A transaction with its category, as the rules read it; `place` finds its row."""
 
     place: int
@@ -49,62 +49,62 @@ class Coded(NamedTuple):
 
 
 class CodingFinding(NamedTuple):
-    """What differs: the transaction, why, what was expected instead, and the transactions that it rests on."""
+    """A transaction that differs: why, the expected category, and the transactions compared with it."""
 
-    one: Coded
+    transaction: CodedTransaction
     kind: str
     why: str
     expected: str = ""
-    others: tuple[Coded, ...] = ()
+    others: tuple[CodedTransaction, ...] = ()
 
 
 class Pasts(NamedTuple):
-    """How many transactions had a clear past, and how many of these followed it."""
+    """Numbers of transactions that had a clear past, and of those that followed it."""
 
     clear: int
     followed: int
 
     @property
     def share(self) -> float | None:
-        """Share that followed; None without any."""
+        """Share of transactions with a clear past that followed it; None without any."""
         return self.followed / self.clear if self.clear else None
 
 
-def by_counterparty(rows: Iterable[Coded]) -> dict[tuple[str, str], list[Coded]]:
-    """Transactions of each counterparty and direction in the order of their days; without a counterparty none."""
-    found: dict[tuple[str, str], list[Coded]] = defaultdict(list)
-    for one in sorted(rows, key=lambda row: (row.day, row.place)):
-        if one.counterparty:
-            found[one.counterparty, one.direction].append(one)
+def by_counterparty(rows: Iterable[CodedTransaction]) -> dict[tuple[str, str], list[CodedTransaction]]:
+    """Group transactions by counterparty, if any, and direction, ordered by day."""
+    found: dict[tuple[str, str], list[CodedTransaction]] = defaultdict(list)
+    for transaction in sorted(rows, key=lambda row: (row.day, row.place)):
+        if transaction.counterparty:
+            found[transaction.counterparty, transaction.direction].append(transaction)
     return found
 
 
 def other_categories(
-    parties: Mapping[tuple[str, str], Sequence[Coded]], names: Mapping[str, str]
+    parties: Mapping[tuple[str, str], Sequence[CodedTransaction]], names: Mapping[str, str]
 ) -> tuple[list[CodingFinding], Pasts]:
-    """Find transactions of another category than the past of their counterparty has, and say how clear pasts held."""
+    """Find transactions whose category differs from their counterparty's past; count clear pasts."""
     found, clear, followed = [], 0, 0
     for rows in parties.values():
         past: deque[str] = deque(maxlen=LAST)
         every: Counter[str] = Counter()
-        for number, one in enumerate(rows):
+        for number, transaction in enumerate(rows):
             usual, count = Counter(past).most_common(1)[0] if past else ("", 0)
             others = len(past) - count
             if len(past) >= LEAST_PAST and others <= max(len(past) // 10, int(len(past) >= ONE_OTHER)):
                 clear += 1
-                followed += one.category == usual
-                if one.category != usual and every[one.category] <= RARE * every.total():
-                    later = sum(other.category == one.category for other in rows[number + 1 :])
+                followed += transaction.category == usual
+                if transaction.category != usual and every[transaction.category] <= RARE * every.total():
+                    later = sum(other.category == transaction.category for other in rows[number + 1 :])
                     more = f", and {later:,} later like this one" if later else ""
                     why = f"{names.get(usual, usual)} in {count} of its last {len(past)}{more}"
-                    found.append(CodingFinding(one, "category", why, usual))
-            past.append(one.category)
-            every[one.category] += 1
+                    found.append(CodingFinding(transaction, "category", why, usual))
+            past.append(transaction.category)
+            every[transaction.category] += 1
     return found, Pasts(clear, followed)
 
 
-def paid_twice(parties: Mapping[tuple[str, str], Sequence[Coded]]) -> Iterator[CodingFinding]:
-    """Find payments that are likely the same one: account, amount and counterparty, few days apart, and no habit."""
+def paid_twice(parties: Mapping[tuple[str, str], Sequence[CodedTransaction]]) -> Iterator[CodingFinding]:
+    """Find equal payments a few days apart, unless these are a habit."""
     for (_, direction), rows in parties.items():
         months = max((rows[-1].day - rows[0].day).days / _DAYS_OF_MONTH, 1)
         if direction == "inflow" and len(rows) / months > MOST_RECEIPTS:
@@ -122,23 +122,23 @@ def paid_twice(parties: Mapping[tuple[str, str], Sequence[Coded]]) -> Iterator[C
                 yield CodingFinding(second, "twice", f"the same amount and account {when}", others=(first,))
 
 
-def _equal_pairs(rows: Iterable[Coded]) -> Iterator[tuple[Coded, Coded]]:
-    """Yield each payment with the one before of the same account and amount."""
-    latest: dict[tuple[str, int], Coded] = {}
-    for one in rows:
-        before = latest.get((one.account, one.units))
-        if before is not None and one.units:
-            yield before, one
-        latest[one.account, one.units] = one
+def _equal_pairs(rows: Iterable[CodedTransaction]) -> Iterator[tuple[CodedTransaction, CodedTransaction]]:
+    """Pair each payment with the one before of its account and amount."""
+    latest: dict[tuple[str, int], CodedTransaction] = {}
+    for transaction in rows:
+        before = latest.get((transaction.account, transaction.units))
+        if before is not None and transaction.units:
+            yield before, transaction
+        latest[transaction.account, transaction.units] = transaction
 
 
-def far_amounts(parties: Mapping[tuple[str, str], Sequence[Coded]], scale: int) -> Iterator[CodingFinding]:
-    """Find amounts that are more than three times the largest of at least ten before."""
+def far_amounts(parties: Mapping[tuple[str, str], Sequence[CodedTransaction]], scale: int) -> Iterator[CodingFinding]:
+    """Find amounts far above the largest of at least ten earlier ones."""
     for rows in parties.values():
         largest = 0
-        for number, one in enumerate(rows):
-            size = abs(one.units)
+        for number, transaction in enumerate(rows):
+            size = abs(transaction.units)
             if number >= LEAST_AMOUNTS and size > FAR * largest:
                 most = format_amount(from_minor_units(largest, scale))
-                yield CodingFinding(one, "amount", f"at most {most} in {number} before", others=())
+                yield CodingFinding(transaction, "amount", f"at most {most} in {number} before", others=())
             largest = max(largest, size)

@@ -1,4 +1,4 @@
-"""Choices of categories for the queue: by a rule, by a person in Python or in a file, or from a counterparty's history.
+"""Choose categories for the queue by rules, by hand, or from suggestions.
 
 A file of decisions is the queue as CSV or Excel, to be filled in. A row with a category decides the transaction of its
 ``transaction_id``, or else the group of its ``group_id``. The category is a ledger's id, unique name or path. Rows
@@ -124,8 +124,8 @@ def propose(
     notes = list(asked.exact.notes)
     chosen = {} if rules is None else choose_by_rules(asked, rules, notes)
     replaced = 0
-    for one in each_of(decisions):
-        decided = choose_by_hand(asked, one, notes)
+    for source in each_of(decisions):
+        decided = choose_by_hand(asked, source, notes)
         replaced += len(decided.keys() & chosen.keys())
         chosen |= decided
     if replaced:
@@ -186,7 +186,10 @@ def _left_note(asked: OpenQueue, chosen: Mapping[int, Change], why: str) -> list
 
 
 def choose_by_rules(asked: OpenQueue, rules: Rules, notes: list[str]) -> dict[int, Change]:
-    """Find the category of each row that a rule matches; an unknown category is refused where its rule decides."""
+    """Choose the category of each row that a rule matches.
+
+    An unknown category is refused only where its rule decides.
+    """
     chart = asked.chart
     matches = rules.match(asked.rows, chart).deciding.tolist()
     deciding = set(matches)
@@ -218,12 +221,12 @@ def _rule_notes(rules: Rules, deciding: set[str | None], chart: Categories) -> I
 
 
 def each_of(decisions: Decisions | Sequence[Decisions] | None) -> Sequence[Any]:
-    """Return the decisions of an argument that is none, one, or several."""
+    """Return an argument of none, one or several decisions as a sequence."""
     return decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
 
 
 def read_decisions(decisions: Decisions) -> dict[str, tuple[str, int | None]]:
-    """Read the category that a person wrote for each group, and then transaction, and its row in a file."""
+    """Read the decided category by group, then by transaction, with row numbers."""
     require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
     if isinstance(decisions, Mapping):
         return {key: (category, None) for key, category in decisions.items()}
@@ -252,7 +255,7 @@ def read_decisions(decisions: Decisions) -> dict[str, tuple[str, int | None]]:
 
 
 def choose_by_hand(asked: OpenQueue, decisions: Decisions, notes: list[str]) -> dict[int, Change]:
-    """Find the category of each decided row; a later decision replaces an earlier one.
+    """Choose the category of each decided row; the latest decision counts.
 
     Decisions of a file may be about transactions that are not in the queue any more.
     """
@@ -285,7 +288,7 @@ def choose_by_hand(asked: OpenQueue, decisions: Decisions, notes: list[str]) -> 
 def _choose_suggested(
     asked: OpenQueue, suggestions: pd.DataFrame, notes: list[str], chosen: dict[int, Change]
 ) -> dict[int, Change]:
-    """Add the suggested category of each row that is not decided; suggestions for other rows are counted."""
+    """Add suggestions for the rows that are not decided; note the others."""
     found, absent = asked.read_proposals(suggestions)
     if more := len(found.keys() - chosen.keys()):
         suggested = count_of(more, "proposal is a suggestion", "proposals are suggestions")
@@ -298,7 +301,7 @@ def _choose_suggested(
 
 
 def _choose_transfers(asked: OpenQueue, notes: list[str], chosen: Mapping[int, Change]) -> dict[int, Change]:
-    """Give likely transfers between own accounts, among the rows that are left, their required ledger."""
+    """Choose the transfer ledger for likely transfers that are still open."""
     left, chart = asked.rows.drop(index=list(chosen)), asked.chart
     likely = left[left["kind"] == "transfer"]
     if likely.empty:
@@ -319,7 +322,7 @@ def _choose_transfers(asked: OpenQueue, notes: list[str], chosen: Mapping[int, C
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a file that cannot be written, because its folder, or what writes workbooks, is missing."""
+    """Refuse a file without its folder, or without the package for workbooks."""
     if is_workbook(path):
         require_xlsxwriter()
     if not path.absolute().parent.is_dir():
@@ -327,13 +330,13 @@ def require_writable(path: Path) -> None:
 
 
 def require_absent(path: Path, reason: str) -> None:
-    """Refuse a file that exists, for the reason that it is not replaced."""
+    """Refuse a file that exists; `reason` says why it is kept."""
     if path.exists():
         raise InputError(f"{path} exists and {reason}, so it is not replaced; give another name, or move it")
 
 
 def require_new_file(path: Path) -> None:
-    """Refuse a file that exists, since it may hold decisions, of another format, or that cannot be written."""
+    """Refuse a file that exists, has another format, or cannot be written."""
     if path.suffix.lower() != ".csv" and not is_workbook(path):
         raise InputError(
             f"{path}: decisions are written as CSV or as an Excel workbook; give a name that ends in .xlsx or .csv"
@@ -343,7 +346,7 @@ def require_new_file(path: Path) -> None:
 
 
 def write_decision_file(asked: OpenQueue, path: Path, *, time_zone: str, by: str = GROUP) -> int:
-    """Write the groups of a queue, or its transactions, with an empty category each; return how many.
+    """Write groups or transactions with empty categories; return how many.
 
     Split transactions are left out, because they cannot be decided. `by` is the column whose ids are decided,
     ``group_id`` or ``transaction_id``. A workbook offers the paths of the ledgers that can be categories.
@@ -359,8 +362,8 @@ def write_decision_file(asked: OpenQueue, path: Path, *, time_zone: str, by: str
 
 
 def write_decided(asked: OpenQueue, path: Path, chosen: Mapping[int, Change]) -> None:
-    """Write the transactions of a queue, those that are chosen with their category; a file that exists is replaced."""
-    paths = {row: asked.chart.names.unique_path(one.updated_category_ledger_id) for row, one in chosen.items()}
+    """Write a queue's transactions with the chosen categories; replace the file."""
+    paths = {row: asked.chart.names.unique_path(change.updated_category_ledger_id) for row, change in chosen.items()}
     rows = asked.rows.assign(
         **{"date": local_days(asked.rows).dt.date, CATEGORY: [paths.get(row, "") for row in asked.rows.index]}
     )
@@ -368,7 +371,7 @@ def write_decided(asked: OpenQueue, path: Path, chosen: Mapping[int, Change]) ->
 
 
 def _write_decisions(asked: OpenQueue, rows: pd.DataFrame, columns: Sequence[str], path: Path) -> int:
-    """Write a sheet of decisions, without splits; return how many rows it has."""
+    """Write a sheet of decisions without splits; return its number of rows."""
     decidable = rows.loc[rows["kind"] != "split", [CATEGORY, *columns]]
     ids = [name for name in (CATEGORY, GROUP, TRANSACTION) if name in decidable]
     write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=asked.chart.paths())

@@ -1,4 +1,4 @@
-"""Effect of a plan on the cash flow report: before, as predicted and, once it is checked, after the run."""
+"""Effect of a plan on the cash flow report: predicted, and checked."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Effect(Result):
         if outcomes is None:
             return replace(self, after=after)
         found, lines = zip(self.plan, require_outcomes_of(self.plan, outcomes), strict=True), _Figures.of(after).lines
-        made = tuple(one for one, outcome in found if outcome in IN_BOOKS or _shows(lines, one))
+        made = tuple(change for change, outcome in found if outcome in IN_BOOKS or _shows(lines, change))
         return replace(self, after=after, made=made)
 
     @property
@@ -125,11 +125,10 @@ class Effect(Result):
 
     @cached_property
     def _changes(self) -> pd.DataFrame:
-        """The ledgers that change."""
         before, after = self._before.flows, self._after and self._after.flows
-        listed = {one for one, units in self._moved.items() if units}
+        listed = {ledger_id for ledger_id, units in self._moved.items() if units}
         if after is not None:
-            listed |= {one for one in before.keys() | after.keys() if before[one] != after[one]}
+            listed |= {ledger_id for ledger_id in before.keys() | after.keys() if before[ledger_id] != after[ledger_id]}
         return self._table(listed, self._names, before, self._moved, after)
 
     @property
@@ -142,33 +141,32 @@ class Effect(Result):
 
     @cached_property
     def _differences(self) -> pd.DataFrame | None:
-        """The figures that are not as predicted."""
         if self._after is None:
             return None
         after, predicted = self._after.amounts, Counter(self._before.amounts)
-        predicted.update({(_FLOW, one): units for one, units in self._moved.items()})
+        predicted.update({(_FLOW, ledger_id): units for ledger_id, units in self._moved.items()})
         differing = [key for key in {**predicted, **after} if after[key] != predicted[key]]
         rows: list[tuple[Any, ...]] = []
-        for what, one in sorted(differing, key=lambda key: list(_TITLES).index(key[0])):
-            difference = from_minor_units(after[what, one] - predicted[what, one], self.before.scale)
-            name = one and self._names.get(one, one)
+        for what, ledger_id in sorted(differing, key=lambda key: list(_TITLES).index(key[0])):
+            difference = from_minor_units(after[what, ledger_id] - predicted[what, ledger_id], self.before.scale)
+            name = ledger_id and self._names.get(ledger_id, ledger_id)
             reason = (
                 f"{_TITLES[what].format(ledger_name=name)}: {format_amount(difference.copy_abs())} "
                 f"{'more' if difference > 0 else 'less'} than predicted: "
                 f"{_CHANGED_ELSEWHERE if what == _FLOW else _BALANCE_CHANGED}"
             )
-            rows.append((what, one, name, difference, reason))
+            rows.append((what, ledger_id, name, difference, reason))
         columns = {name: [row[place] for row in rows] for place, name in enumerate(ReportDifferences.dtypes())}
         return ReportDifferences.exact_from_columns(columns, self.before.scale)
 
     @property
     def as_predicted(self) -> bool | None:
-        """Whether every figure is exactly as predicted; None until it is checked."""
+        """True if every figure is exactly as predicted; None until it is checked."""
         return None if self._differences is None else not self._reasons
 
     @property
     def _reasons(self) -> list[str]:
-        """Why each figure is not as predicted."""
+        """Sentences on the figures that are not as predicted."""
         return [] if self._differences is None else self._differences["reason"].tolist()
 
     @property
@@ -178,7 +176,7 @@ class Effect(Result):
 
     def _notes_of_items(self) -> Iterator[str]:
         of_all = count_of(len(self.plan), "item")
-        absent = [one for one in self.plan if one.category_line not in self._before.lines]
+        absent = [change for change in self.plan if change.category_line not in self._before.lines]
         if absent:
             yield (
                 f"{len(absent):,} of {of_all} would change nothing in the report of {period_label(self.period)}, "
@@ -214,11 +212,13 @@ class Effect(Result):
         """
         tree = LedgerTree.from_frame(Ledgers.checked(ledgers))
         before, changes = (tree.totals(own, _ALL_KNOWN) for own in (self._before.flows, self._moved))
-        roots = {tree.hierarchy.root(one) for one in self._moved}
+        roots = {tree.hierarchy.root(ledger_id) for ledger_id in self._moved}
         totals = LedgerChanges.with_floats(self._table(roots, tree.names, {**before, **self._before.totals}, changes))
         known = tree.names.keys() - tree.without_known_parent
         unknown = [
-            tree.names.get(one, one) for one in self._moved if not {one, *tree.hierarchy.ancestors(one)} <= known
+            tree.names.get(ledger_id, ledger_id)
+            for ledger_id in self._moved
+            if not {ledger_id, *tree.hierarchy.ancestors(ledger_id)} <= known
         ]
         note = (
             f"The parents of {count_of(len(unknown), 'ledger')} to be changed are not known, so each is a total of its "
@@ -289,14 +289,14 @@ class Effect(Result):
 
     @cached_property
     def _moved(self) -> Counter[str]:
-        """Change of the net cash flow of each ledger that the plan moves lines from or to."""
+        """Change of net cash flow by ledger, from the lines moved."""
         updated = updated_lines(self.made)
         lines = self._before.lines.items()
         return net_moves((line[1], updated[line], units) for line, units in lines if line in updated)
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Names of the ledgers of the plan and of the reports; those of the reports are certain."""
+        """Ledger names of the plan, replaced by those of the reports."""
         planned = {change.updated_category_ledger_id: change.updated_category_ledger_name for change in self.plan}
         return planned | self._before.names | (self._after.names if self._after else {})
 
@@ -308,26 +308,26 @@ class Effect(Result):
         changes: Mapping[str, int | None],
         after: Mapping[str, int] | None = None,
     ) -> pd.DataFrame:
-        """Tabulate ledgers, the largest predicted decrease first; where a mapping lacks one, it is zero."""
-        rows = sorted((changes.get(one) or 0, one, before.get(one) or 0) for one in ledger_ids)
+        """Tabulate ledgers by predicted change, the largest decrease first."""
+        rows = sorted((changes.get(ledger_id) or 0, ledger_id, before.get(ledger_id) or 0) for ledger_id in ledger_ids)
         units = {
             "before": [first for _, _, first in rows],
             "change": [change for change, _, _ in rows],
             "predicted": [first + change for change, _, first in rows],
         }
         if after is not None:
-            units["after"] = [after.get(one, 0) for _, one, _ in rows]
+            units["after"] = [after.get(ledger_id, 0) for _, ledger_id, _ in rows]
         scale = self.before.scale
         columns: dict[str, list[Any]] = {
-            "ledger_id": [one for _, one, _ in rows],
-            "name": [names.get(one, one) for _, one, _ in rows],
-            **{name: [from_minor_units(one, scale) for one in column] for name, column in units.items()},
+            "ledger_id": [ledger_id for _, ledger_id, _ in rows],
+            "name": [names.get(ledger_id, ledger_id) for _, ledger_id, _ in rows],
+            **{name: [from_minor_units(amount, scale) for amount in column] for name, column in units.items()},
         }
         return LedgerChanges.exact_from_columns(columns, scale)
 
 
 class EffectTables(NamedTuple):
-    """The ledgers that change, and the figures that are not as predicted (None until checked), with Arrow decimals."""
+    """Tables of an effect with Arrow decimals; `differences` is None until it is checked."""
 
     changes: pd.DataFrame
     differences: pd.DataFrame | None
@@ -336,8 +336,8 @@ class EffectTables(NamedTuple):
 class _Figures(NamedTuple):
     """Figures of a report in whole minor units, and the names of its ledgers.
 
-    `amounts` are found by kind and ledger, which is None for the sum of all accounts; `totals` are those that the
-    report states; `lines` are found by journal entry and ledger, also where they sum to zero.
+    Keys of `amounts` are kind and ledger, None for the sum of all accounts; those of `lines` are journal entry and
+    ledger, also where lines sum to zero. `totals` are those that the report states.
     """
 
     amounts: Counter[tuple[str, str | None]]
@@ -347,7 +347,6 @@ class _Figures(NamedTuple):
 
     @classmethod
     def of(cls, report: CashFlowReport) -> Self:
-        """Read the figures of a report."""
         exact, units = report.exact(), partial(to_minor_units, scale=report.scale)
         names: dict[str, str] = {}
         amounts = Counter[tuple[str, str | None]]()
@@ -358,26 +357,32 @@ class _Figures(NamedTuple):
             ("ending_balance", exact.ending_balances, "ledger_name", "cash_balance"),
             (_FLOW, exact.ledgers, "name", _FLOW),
         ):
-            for one, name, amount in _rows(table, "ledger_id", *columns):
-                names[one], amounts[what, one] = name, units(amount)
+            for ledger_id, name, amount in _rows(table, "ledger_id", *columns):
+                names[ledger_id], amounts[what, ledger_id] = name, units(amount)
         stated = exact.ledgers.dropna(subset="total_net_cash_flow")
-        totals = {one: units(total) for one, total in _rows(stated, "ledger_id", "total_net_cash_flow")}
+        totals = {ledger_id: units(total) for ledger_id, total in _rows(stated, "ledger_id", "total_net_cash_flow")}
         lines = Counter[tuple[str, str]]()
-        for entry, one, amount in _rows(exact.lines, "journal_entry_id", "ledger_id", "amount"):
-            lines[entry, one] += units(amount)
+        for entry, ledger_id, amount in _rows(exact.lines, "journal_entry_id", "ledger_id", "amount"):
+            lines[entry, ledger_id] += units(amount)
         return cls(amounts, totals, lines, names)
 
     @property
     def flows(self) -> Counter[str]:
         """Net cash flow of each ledger."""
-        return Counter({one: units for (what, one), units in self.amounts.items() if what == _FLOW and one is not None})
+        return Counter(
+            {
+                ledger_id: units
+                for (what, ledger_id), units in self.amounts.items()
+                if what == _FLOW and ledger_id is not None
+            }
+        )
 
 
 def _shows(lines: Counter[tuple[str, str]], change: Change) -> bool:
-    """Whether the lines of a report are as a change makes them."""
+    """Return whether the lines of a report show a change as made."""
     return change.category_line not in lines and (change.journal_entry_id, change.updated_category_ledger_id) in lines
 
 
 def _rows(table: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
-    """Rows of some columns."""
+    """Iterate over the rows of some columns."""
     return zip(*(table[name].tolist() for name in names), strict=True)  # Arrow columns are slow to iterate

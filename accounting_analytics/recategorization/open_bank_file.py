@@ -1,4 +1,4 @@
-"""`open_bank_file`: the file of a bank or card as books, whose rows get categories by decisions and rules."""
+"""`open_bank_file`: open the file of a bank account or card as books."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def open_bank_file(
     of_file = read_bank_file(given, read)
     read.check()
     chosen = rules if rules is None or isinstance(rules, Rules) else load_rules(rules)
-    read.named = _named(categories, decisions, chosen)
+    read.named = _named_paths(categories, decisions, chosen)
     known = Period(of_file.first, of_file.last, zone_name)
     of_books: dict[str, Any] = {
         "cash": [given.account],
@@ -203,7 +203,7 @@ def open_bank_file(
 
 
 def _categorize(read: FileBooks, proposals: Any, books: Books) -> None:  # noqa: ANN401 (a frame of proposals)
-    """Put the second line of each entry that has a proposal on its category."""
+    """Put the second line of each proposed entry on its category."""
     columns = (proposals[name] for name in ("journal_entry_id", "updated_category_ledger_id"))
     for entry_id, ledger_id in zip(*columns, strict=True):
         entry, path = read.entries[entry_id], books.names.path(ledger_id)
@@ -212,22 +212,22 @@ def _categorize(read: FileBooks, proposals: Any, books: Books) -> None:  # noqa:
         read.accounts.setdefault(path, read.locations[entry_id])
 
 
-def _named(categories: Iterable[str], decisions: Any, rules: Rules | None) -> list[str]:  # noqa: ANN401 (of propose)
-    """Paths of ledgers that the arguments name, and the required ledgers."""
-    decided = [category for one in each_of(decisions) for category, _ in read_decisions(one).values()]
+def _named_paths(categories: Iterable[str], decisions: Any, rules: Rules | None) -> list[str]:  # noqa: ANN401 (of propose)
+    """List the ledger paths that the arguments name, and required ledgers."""
+    decided = [category for source in each_of(decisions) for category, _ in read_decisions(source).values()]
     of_rules = [rule.category for rule in rules or ()]
-    paths = [one for one in (*decided, *of_rules) if _has_type(one)]
-    return [*dict.fromkeys([*to_texts(categories), *paths, *(one.name for one in REQUIRED_ACCOUNTS.values())])]
+    paths = [path for path in (*decided, *of_rules) if _has_type(path)]
+    return [*dict.fromkeys([*to_texts(categories), *paths, *(account.name for account in REQUIRED_ACCOUNTS.values())])]
 
 
 def _has_type(path: object) -> bool:
-    """Whether a text is a path whose first part is a type."""
+    """Return whether the first part of a path is a type."""
     root, separator, _ = str(path).partition(PATH_SEPARATOR)
     return bool(separator) and root.lower() in TYPE_OF_ROOT
 
 
 def _account(account: object) -> str:
-    """Path of a cash account."""
+    """Check the path of a bank account or card."""
     path = _text(account, "account", "pass its path, such as 'assets:bank:checking'")
     if path.partition(PATH_SEPARATOR)[0].lower() not in {"asset", "assets", "liability", "liabilities"}:
         raise InputError(
@@ -258,7 +258,7 @@ def _one_of(value: str | None, possible: Sequence[str], name: str) -> str | None
 
 
 def _texts(given: Mapping[str, str | Sequence[str]], name: str) -> dict[str, tuple[str, ...]]:
-    """Columns and texts of a mapping, of which one text needs no list."""
+    """Convert the texts of each column to a tuple."""
     require_type(given, Mapping, name, "pass a column and its texts, such as {'Status': ['Pending']}")
     return {column: to_texts(texts) for column, texts in given.items()}
 

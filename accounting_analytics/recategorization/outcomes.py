@@ -1,4 +1,4 @@
-"""What became of changes: their outcome by the response of the service and by what the books show."""
+"""Outcomes of changes, by the service's response and what the books show."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """What became of a change."""
+    """The outcome of a change."""
 
     WOULD_CHANGE = "would_change"
     DONE = "done"
@@ -36,7 +36,7 @@ EXPECTED_OUTCOMES = IN_BOOKS | {Outcome.WOULD_CHANGE}
 
 
 class Response(StrEnum):
-    """The response to a change: to its last request, or what a journal states about earlier runs."""
+    """The response to a change: to its last request, or in earlier runs."""
 
     NOT_SENT = "not sent"
     CONFIRMED = "confirmed"
@@ -48,7 +48,7 @@ class Response(StrEnum):
 
 
 class Shown(StrEnum):
-    """What the books show of a change when they are read."""
+    """The category that the books show for a change when they are read."""
 
     NEW = "new category"
     PREVIOUS = "previous category"
@@ -76,21 +76,22 @@ OUTCOMES = {
 def compare_with_books(
     change: Change, now: Collection[str] | None, planned: Iterable[Change], has_done: Callable[[Change], bool]
 ) -> Shown:
-    """Find what the categories of a transaction show of a change; they are None where it does not exist.
+    """Compare the categories of a transaction with a change of it.
 
-    Every part of a split must have its previous category, or the new one that the plan gives it, and the transaction
-    no other. Parts that the plan joins are certain only if the transaction has exactly the categories that the journal
-    leads to. `planned` are all planned changes of its journal entry.
+    `now` has its categories, None where it does not exist; `planned` are all planned changes of its journal entry.
+    Every part of a split must have its previous category, or the new one that the plan gives it, and the transaction no
+    other. Parts that the plan joins are certain only if the transaction has exactly the categories that the journal
+    leads to.
     """
     if now is None:
         return Shown.ABSENT
     category, updated = change.category_ledger_id, change.updated_category_ledger_id
-    parts = {one: one for one in change.previous_categories}
+    parts = {part: part for part in change.previous_categories}
     done = set()
-    for one in planned:
-        if one.category_ledger_id in parts:
-            parts[one.category_ledger_id] = one.updated_category_ledger_id
-            done |= {one.category_ledger_id} if has_done(one) else set()
+    for planned_change in planned:
+        if planned_change.category_ledger_id in parts:
+            parts[planned_change.category_ledger_id] = planned_change.updated_category_ledger_id
+            done |= {planned_change.category_ledger_id} if has_done(planned_change) else set()
     if not set(now) <= parts.keys() | set(parts.values()):
         return Shown.ANOTHER
     if len(set(parts.values())) == len(parts):
@@ -105,13 +106,13 @@ def compare_with_books(
 
 
 def outcomes_frame(found: Mapping[Change, tuple[Outcome, str]]) -> pd.DataFrame:
-    """Outcomes and reasons of the changes of a plan, in its order, as a table."""
+    """Tabulate the outcomes and reasons of a plan's changes, in its order."""
     rows = [(*change.identity, *of_change) for change, of_change in found.items()]
     return Outcomes.require_valid(pd.DataFrame(rows, columns=[*IDENTITY, "outcome", "reason"], dtype="str"))
 
 
 def require_outcomes_of(plan: Iterable[Change], outcomes: pd.DataFrame) -> list[Outcome]:
-    """Return the outcomes of the changes of a plan, in its order, if they belong to it."""
+    """Return the outcomes of a plan, in its order; refuse another plan's."""
     checked = Outcomes.checked(outcomes)
     if [list(change.identity) for change in plan] != checked[list(IDENTITY)].to_numpy().tolist():
         raise InputError("the outcomes belong to another plan; pass the result of apply_plan for this plan")

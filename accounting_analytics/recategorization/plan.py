@@ -1,4 +1,4 @@
-"""Recategorization plan: which transaction gets which category, as a table to review and a file that is applied."""
+"""Recategorization plan: the new category of each transaction, as table and file."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ NOT_PLANNED = "not in the plan"
 
 
 def _digest(items: Iterable[Change], instance_id: str | None) -> str:
-    """SHA-256 of what a plan file says, in any order of its rows, also where a spreadsheet saved it again."""
-    rows = sorted([_canonical(getattr(one, name)) for name in PlanItems.dtypes()] for one in items)
+    """Hash a plan's content, independent of row order and spreadsheet formats."""
+    rows = sorted([_canonical(getattr(item, name)) for name in PlanItems.dtypes()] for item in items)
     return hashlib.sha256(json.dumps([instance_id or "", rows]).encode()).hexdigest()
 
 
@@ -154,7 +154,7 @@ class Plan(Result):
 
     def exact(self) -> pd.DataFrame:
         """Return the items as a table with Arrow decimals."""
-        columns = {name: [getattr(one, name) for one in self.items] for name in PlanItems.dtypes()}
+        columns = {name: [getattr(item, name) for item in self.items] for name in PlanItems.dtypes()}
         return PlanItems.exact_from_columns(columns, self._scale)
 
     def summary(self, outcomes: pd.DataFrame | None = None) -> str:
@@ -203,11 +203,11 @@ class Plan(Result):
         """Return the totals with Arrow decimals."""
         if by not in list(_TOTALS_BY):  # a list cannot be a key
             raise InputError(f"by must be one of {', '.join(map(repr, _TOTALS_BY))}, not {by!r}")
-        names, keys = _TOTALS_BY[by], [tuple(getattr(one, name) for name in _TOTALS_BY[by]) for one in self.items]
+        names, keys = _TOTALS_BY[by], [tuple(getattr(item, name) for name in _TOTALS_BY[by]) for item in self.items]
         if outcomes is not None:
             found = require_outcomes_of(self.items, outcomes)
-            names, keys = [*names, "outcome"], [(*key, one) for key, one in zip(keys, found, strict=True)]
-        sums = sum_by_key(zip(keys, (one.uncategorized_amount for one in self.items), strict=True))
+            names, keys = [*names, "outcome"], [(*key, outcome) for key, outcome in zip(keys, found, strict=True)]
+        sums = sum_by_key(zip(keys, (item.uncategorized_amount for item in self.items), strict=True))
         rows = [(*key, count, sums[key]) for key, count in Counter(keys).items()]
         rows.sort(key=lambda row: (row[-3] in EXPECTED_OUTCOMES, -row[-1].copy_abs(), row))
         columns = {name: [row[place] for row in rows] for place, name in enumerate([*names, "item_count", "amount"])}
@@ -215,7 +215,7 @@ class Plan(Result):
 
     @property
     def minutes(self) -> float:
-        """How long applying the plan takes, at least: one request per item, at the documented rate limit."""
+        """Least time that applying the plan takes: one request per item, at the documented rate limit."""
         return len(self) / DOCUMENTED_RATE
 
     @property
@@ -304,16 +304,16 @@ class Plan(Result):
                 f"{file} is not as the plan was saved: a cell or row was changed, added or left out; nothing was sent; "
                 "change the decisions, and make the plan again"
             )
-        digits = {fraction_digits(getattr(one, name)) for one in items for name in _AMOUNTS}
+        digits = {fraction_digits(getattr(item, name)) for item in items for name in _AMOUNTS}
         # a spreadsheet shows 144.00 as 144: fewer digits than usual are certain only if all amounts have as many
         scale = max(digits) if len(digits) == 1 else max(DEFAULT_SCALE, *digits, 0)
         return cls(items, scale=scale, instance_id=instance_id)
 
     def _parts(self) -> list[ResultPart]:
-        """Show each item, and in HTML also its time, its rule and the id to find it by."""
+        """List each item; in HTML also its time, rule and transaction id."""
         lines = [
-            f"- {one.description}: {format_amount(one.transaction_amount)} to {one.updated_category_ledger_name}"
-            for one in self.items
+            f"- {item.description}: {format_amount(item.transaction_amount)} to {item.updated_category_ledger_name}"
+            for item in self.items
         ]
         return [ResultPart(lines, self.exact()[_SHOWN], _MAX_ROWS, "items; .frame has all")]
 
@@ -323,7 +323,7 @@ class Plan(Result):
             "instance_id": self.instance_id,
             "notes": self.notes,
             "items": self.exact(),
-            "left_out": [one.transaction_id for one in self.left_out],
+            "left_out": [change.transaction_id for change in self.left_out],
         }
 
 
@@ -361,7 +361,7 @@ def plan_recategorization(proposals: pd.DataFrame, books: Books, *, instance_id:
 
 
 def plan_changes(asked: OpenQueue, chosen: Mapping[int, Change], instance_id: str | None) -> Plan:
-    """Plan what was decided of the rows of a queue, in their order."""
+    """Plan the decided changes of a queue, in the order of rows."""
     return Plan(
         (chosen[row] for row in sorted(chosen)),
         scale=asked.exact.scale,
@@ -373,10 +373,10 @@ def plan_changes(asked: OpenQueue, chosen: Mapping[int, Change], instance_id: st
 def plan_exact_rules(
     queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, *, max_amount: Decimal, instance_id: str | None = None
 ) -> tuple[Plan, pd.DataFrame]:
-    """Plan what may be changed without a person: decided by an exact rule, not above the limit, and reversible.
+    """Plan the changes that need no person: exact, within the limit, reversible.
 
-    The limit is that of a transaction, and of its uncategorized part, without signs. Returned too is the queue with the
-    ``rule`` that decides each transaction, the ``reason`` why it is left for a person, null where the plan has it, and
+    The limit applies to a transaction and to its uncategorized part, without signs. The queue is returned too, with the
+    ``rule`` that decides each transaction, the ``reason`` why it is left for a person (null where it is planned), and
     the notes of the proposals.
     """
     are_exact = {rule.name: rule.exact for rule in rules}
@@ -389,12 +389,12 @@ def plan_exact_rules(
     chosen = choose_by_rules(asked, rules, notes)
     is_certain = asked.rows["uncategorized_is_certain"].tolist()
     reasons = dict.fromkeys(range(len(queue)), "no rule") | {
-        row: _why_left(one, max_amount, is_exact=are_exact[one.rule], is_certain=is_certain[row])
-        for row, one in chosen.items()
+        row: _why_left(change, max_amount, is_exact=are_exact[change.rule], is_certain=is_certain[row])
+        for row, change in chosen.items()
     }
-    joining = joining_changes(one for row, one in chosen.items() if not reasons[row])
-    reasons |= {asked.places[one.transaction_id, one.category_ledger_id]: "joins a split" for one in joining}
-    plan = plan_changes(asked, {row: one for row, one in chosen.items() if not reasons[row]}, instance_id)
+    joining = joining_changes(change for row, change in chosen.items() if not reasons[row])
+    reasons |= {asked.places[change.transaction_id, change.category_ledger_id]: "joins a split" for change in joining}
+    plan = plan_changes(asked, {row: change for row, change in chosen.items() if not reasons[row]}, instance_id)
     rule_of = [chosen[row].rule if row in chosen else None for row in reasons]
     left = queue.assign(
         rule=pd.array(rule_of, "str"), reason=pd.array([reason or None for reason in reasons.values()], "str")
@@ -404,26 +404,23 @@ def plan_exact_rules(
 
 
 def _why_left(change: Change, max_amount: Decimal, *, is_exact: bool, is_certain: bool) -> str:
-    """Say why a change that a rule decides is left for a person; empty where it is not.
-
-    Where several transactions of one entry share the category line, changing it changes all of them.
-    """
+    """Say why a person must decide a change; empty if none must."""
     if not is_exact:
         return "rule not exact"
-    if not is_certain:
+    if not is_certain:  # several transactions of an entry share the category line: changing it changes all of them
         return "shared category"
     largest = max(change.transaction_amount.copy_abs(), change.uncategorized_amount.copy_abs())
     return "above the limit" if largest > max_amount else ""
 
 
 def left_by(plan: Plan, queue: pd.DataFrame) -> pd.DataFrame:
-    """Rows of a queue with rules and reasons that a plan, the one of exact rules or one that is resumed, leaves."""
-    planned = {(one.transaction_id, one.category_ledger_id) for one in plan.items}
+    """Select the rows of a queue that a plan leaves, with reasons."""
+    planned = {(item.transaction_id, item.category_ledger_id) for item in plan.items}
     left = queue[[key not in planned for key in zip(*(queue[name] for name in KEY), strict=True)]]
     return left.assign(reason=left["reason"].fillna(NOT_PLANNED)).reset_index(drop=True)
 
 
 def require_same_instance(planned: str | None, instance_id: str) -> None:
-    """Refuse an instance that is not the one a plan was made for, if the plan states one."""
+    """Refuse a plan that was made for another instance."""
     if planned not in {None, instance_id}:
         raise PlanError(f"the plan is for instance {planned!r}, not {instance_id!r}; nothing was sent")

@@ -1,6 +1,6 @@
-"""The queue: transactions of cash ledgers whose opposing ledger is an uncategorized one, each in its group.
+"""The queue: uncategorized transactions of cash ledgers, each in its group.
 
-A group is what one decision can categorize, and of one kind:
+A group has the transactions that one decision can categorize, and a kind:
 
 - ``counterparty``: transactions of one counterparty, direction and account.
 - ``transfer``: likely transfers between own accounts. Each has an equal and opposite transaction in the queue, on
@@ -9,8 +9,8 @@ A group is what one decision can categorize, and of one kind:
 
 The id of a group depends only on these, so it is the same for another period, and after others were categorized. A
 new transaction joins the group that its counterparty, direction and account have already. A transaction leaves its
-group for one of transfers once its other side is loaded too: because that was booked later, is in the longer period, or
-is on an account that was left out.
+group for one of transfers once its other side is loaded too: where that was booked later, the period is longer now, or
+its account was left out before.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.value import Books, PeriodLike
 
 KEY = ["transaction_id", "category_ledger_id"]
-"""Columns of which no two rows of a queue have the same values."""
+"""Columns whose values identify a row of a queue."""
 KINDS = ("counterparty", "transfer", "split")
 CLEARED_SHARE = 0.8
 """The note counts the groups that reach this share of the uncategorized amount."""
@@ -96,7 +96,7 @@ def uncategorized_queue(
         Days of the transactions; by default the period of the books.
     inflow_ledger_id, outflow_ledger_id : str, optional
         The uncategorized ledger of that direction, by id, unique name or path; by default it is detected among the
-        required ledgers. An id that is not one of a ledger of the books is noted.
+        required ledgers. An id that no ledger of the books has is noted.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def uncategorized_queue(
 
 
 def _exact_lines(books: Books) -> ExactFrame:
-    """Lines of the books with exact amounts and ``local_date``; a missing column, and a line twice, are refused."""
+    """Read the lines with exact amounts and ``local_date``; refuse repeated lines."""
     lines = books.source.in_pandas("the queue")
     if "opposing_ledger_ids" not in lines:
         raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
@@ -157,7 +157,7 @@ def _exact_lines(books: Books) -> ExactFrame:
 
 
 def exact_queue(queue: pd.DataFrame) -> ExactFrame:
-    """Check a queue and make its amounts exact; a row that it has twice would be counted twice, and is refused."""
+    """Check a queue and make its amounts exact; refuse repeated rows."""
     exact = Queue.exact(queue)
     ids = exact.frame["transaction_id"]
     repeated = ids[exact.frame.duplicated(KEY)].drop_duplicates()
@@ -170,7 +170,7 @@ def exact_queue(queue: pd.DataFrame) -> ExactFrame:
 
 
 def categorized_transactions(books: Books, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Transactions that have one category already, with the columns of the queue; amounts are Arrow decimals."""
+    """List the transactions that have exactly one category, as queue rows."""
     rows = transactions_with_categories(books, ledgers)
     no_category = uncategorized_ledgers(ledgers) | set(ledgers.loc[ledgers["report_cash_flow"], "id"])
     has_one = ~rows.index.duplicated(keep=False)
@@ -178,13 +178,16 @@ def categorized_transactions(books: Books, ledgers: pd.DataFrame) -> pd.DataFram
 
 
 def transactions_with_categories(books: Books, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """All transactions of cash ledgers with the columns of the queue: a row for each opposing ledger, of one label."""
+    """List all transactions as queue rows, one for each opposing ledger.
+
+    Rows of one transaction have the same label.
+    """
     lines = _exact_lines(books).frame
     return _queue_columns(_with_opposing(_cash_transactions(lines, ledgers)), lines, books.source.open_items)
 
 
 def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Lines that have a transaction and belong to a ledger that reports cash flow, numbered anew."""
+    """Select the transactions of cash ledgers, numbered anew."""
     transactions = line_entries[line_entries["transaction_id"].notna()]
     unknown = transactions.loc[~transactions["ledger_id"].isin(ledgers["id"]), "ledger_id"]
     if len(unknown):
@@ -197,7 +200,7 @@ def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.
 
 
 def _with_opposing(transactions: pd.DataFrame) -> pd.DataFrame:
-    """One row per transaction and opposing ledger, its ``category_ledger_id``, with the label of the transaction."""
+    """Repeat each transaction for each opposing ledger, its ``category_ledger_id``."""
     return transactions.join(split_lists(transactions["opposing_ledger_ids"]).rename("category_ledger_id"), how="inner")
 
 
@@ -234,12 +237,12 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame, open_item
 
 
 def by_size(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Key by which rows are sorted: amounts without their signs, all else as it is."""
+    """Return the sort key of a column: amounts lose their signs."""
     return column.abs() if str(column.name).endswith("amount") else column
 
 
 def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:
-    """First description that is not blank: of the transaction, of the line, or of the journal entry."""
+    """Take the first nonblank text of transaction, line or journal entry."""
     descriptions = pd.Series(None, index=lines.index, dtype="str")
     for name in TEXTS_OF_TRANSACTION:
         if name in lines:
@@ -249,7 +252,7 @@ def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _uncategorized_parts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Series[Any]:
-    """Uncategorized part of each transaction, positive for cash received; null where it is not certain."""
+    """Sum the uncategorized part of each transaction; null where not certain."""
     category_lines = line_entries[line_entries["ledger_id"].isin(matching["category_ledger_id"])]
     totals = category_lines.groupby(["journal_entry_id", "ledger_id"])["signed_amount"].sum()
     keys = pd.MultiIndex.from_frame(matching[["journal_entry_id", "category_ledger_id"]])
@@ -260,7 +263,7 @@ def _uncategorized_parts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> 
 def _notes(
     queue: pd.DataFrame, transactions: pd.DataFrame, names: LedgerNames, uncategorized: set[str]
 ) -> Iterator[str]:
-    """Yield what could not be determined, so that an empty queue is not mistaken for a clean one."""
+    """Yield what is not known: an empty queue may be incomplete."""
     if not uncategorized:
         yield (
             "No uncategorized ledger was found among these ledgers, so the queue is empty: either every transaction of "
@@ -290,13 +293,13 @@ def _notes(
 
 
 def local_days(rows: pd.DataFrame) -> pd.Series[Any]:
-    """Local day of each row of a queue, where it is known, else the instant in UTC."""
+    """Return the local day of each row, or else its UTC instant."""
     instants = rows["datetime"].dt.tz_localize(None)
     return rows["local_date"].fillna(instants) if "local_date" in rows else instants
 
 
 def with_groups(queue: pd.DataFrame, *, transfers: bool = True) -> pd.DataFrame:
-    """Queue with the columns ``kind``, ``counterpart_ledger_id`` and ``group_id``; its amounts are Arrow decimals."""
+    """Add ``kind``, ``counterpart_ledger_id`` and ``group_id`` to an exact queue."""
     is_split = queue["opposing_ledger_ids"].str.contains(LIST_SEPARATOR, regex=False)
     paired = _counterparts(queue[~is_split]) if transfers else {}
     counterparts = pd.Series(paired, dtype=TEXT).reindex(queue.index)
@@ -306,7 +309,7 @@ def with_groups(queue: pd.DataFrame, *, transfers: bool = True) -> pd.DataFrame:
 
 
 def _counterparts(queue: pd.DataFrame) -> dict[Any, str]:
-    """Account on the other side of each likely transfer, by the label of its row; earlier rows are paired first."""
+    """Find the other account of each likely transfer, by row label."""
     by_size: dict[Decimal, list[tuple[pd.Timestamp, Any, str, bool]]] = defaultdict(list)
     ordered = queue.sort_values(["datetime", "transaction_id"], kind="stable")
     columns = (ordered[name] for name in ("datetime", "ledger_id", "transaction_amount"))
@@ -323,21 +326,21 @@ def _counterparts(queue: pd.DataFrame) -> dict[Any, str]:
 
 
 def _pairs(paid: list[Any], received: list[Any]) -> Iterator[tuple[Any, Any]]:
-    """Pair rows of two accounts at most 7 days apart, each row once; both lists are in order of time."""
+    """Pair payments with receipts of another account within 7 days, each once."""
     window = pd.Timedelta(days=TRANSFER_DAYS)
-    for one in paid:
-        start = bisect_left(received, one[0] - window, key=lambda row: row[0])
+    for payment in paid:  # both lists are in order of time
+        start = bisect_left(received, payment[0] - window, key=lambda row: row[0])
         for position in range(start, len(received)):
-            other = received[position]
-            if other[0] - one[0] > window:
+            receipt = received[position]
+            if receipt[0] - payment[0] > window:
                 break
-            if other[2] != one[2]:
-                yield one, received.pop(position)
+            if receipt[2] != payment[2]:
+                yield payment, received.pop(position)
                 break
 
 
 def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
-    """Ids such as ``blue-bottle-coffee-3f2a91``: the counterparty, and a digest of what makes the group."""
+    """Make ids such as ``blue-bottle-coffee-3f2a91``: counterparty and digest of the key."""
     keys = grouped[_KEY_OF_GROUP].astype(object).where(grouped[_KEY_OF_GROUP].notna(), "")
     digests = {
         key: hashlib.sha256("\0".join(key).encode()).hexdigest()[:32]
@@ -345,7 +348,10 @@ def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
     }
     short = {key: f"{_slug(*key[:2])}-{digest[:_DIGEST]}".lstrip("-") for key, digest in digests.items()}
     counts = pd.Series(list(short.values()), dtype="str").value_counts()
-    ids = {key: one if counts[one] == 1 else f"{one}{digests[key][_DIGEST:]}" for key, one in short.items()}
+    ids = {
+        key: group_id if counts[group_id] == 1 else f"{group_id}{digests[key][_DIGEST:]}"
+        for key, group_id in short.items()
+    }
     return pd.Series([ids[key] for key in keys.itertuples(index=False, name=None)], grouped.index, dtype="str")
 
 
@@ -388,9 +394,9 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
 
 
 def exact_groups(queue: pd.DataFrame, as_of: DateLike | None = None) -> ExactFrame:
-    """Group the queue as :func:`group_queue`, with exact amounts and the notes on it."""
+    """Group the queue with exact amounts, and the notes on it."""
     exact = exact_queue(queue)
-    groups = _sums(exact.frame)
+    groups = _sum_groups(exact.frame)
     newest = exact.frame["datetime"].dt.normalize().max()
     day = newest if as_of is None else pd.Timestamp(parse_date(as_of, "as_of"), tz="UTC")
     for age, instant in (("age_days", "first_datetime"), ("newest_age_days", "last_datetime")):
@@ -399,8 +405,8 @@ def exact_groups(queue: pd.DataFrame, as_of: DateLike | None = None) -> ExactFra
     return exact._replace(frame=shared, notes=(*exact.notes, *_notes_of_groups(shared)))
 
 
-def _sums(grouped: pd.DataFrame) -> pd.DataFrame:
-    """One row per group, with the exact sum and the example of its largest transaction."""
+def _sum_groups(grouped: pd.DataFrame) -> pd.DataFrame:
+    """Sum each group, with the description of its largest transaction."""
     names = dict(zip(grouped["ledger_id"], grouped["ledger_name"], strict=True))
     counterparts = grouped["counterpart_ledger_id"].map(names, na_action="ignore").astype(TEXT)
     groups = grouped.assign(counterpart_ledger_name=counterparts).groupby("group_id", sort=False)

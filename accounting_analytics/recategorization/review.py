@@ -1,6 +1,6 @@
-"""The review of a queue: decisions in a grid of JupyterLab, taken over as proposals for a plan.
+"""The review of a queue in a grid of JupyterLab.
 
-Every browser that shows the grid has the record of the kernel, and asks for changes of it.
+Every browser that shows the grid has the record of the kernel, and asks the kernel to change it.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ _SCRIPTS = ("rows.js", "elements.js", "review_grid.js")
 LIVE_GRID = "accounting-analytics-review"
 """Class of the grid that a kernel answers."""
 TABLE_OF_GRID = "accounting-analytics-review-table"
-_ONE_OF_BOTH = f"""<style>
+_GRID_OR_TABLE = f"""<style>
 .jp-OutputArea-child:has(.{TABLE_OF_GRID}):has(+ .jp-OutputArea-child .{LIVE_GRID}),
 .jp-OutputArea-child:has(.{TABLE_OF_GRID}) + .jp-OutputArea-child:not(:has(.{LIVE_GRID})) {{ display: none; }}
 </style>"""
-"""Style of the table with the output after it, where the grid is: JupyterLab shows the one that works."""
+"""Style by which JupyterLab shows either the table or the grid in the output after it, if that works."""
 
 
 class Review(ReviewRecord, Result):
@@ -85,7 +85,7 @@ class Review(ReviewRecord, Result):
                 "account": first["ledger_name"].fillna(first["ledger_id"]).tolist(),
                 "transaction_count": list(map(len, self.groups.values())),
                 "amount": [from_minor_units(self.sum(rows), self.scale) for rows in self.groups.values()],
-                "category": list(map(self._described_category, self.groups.values())),
+                "category": list(map(self._describe_category, self.groups.values())),
                 "reason": [self.reason(rows[0]) for rows in self.groups.values()],
             }
         )
@@ -95,8 +95,8 @@ class Review(ReviewRecord, Result):
         rows, money = self.cleared()
         return f"Review: {rows} decided, {money}"
 
-    def _described_category(self, rows: Sequence[int]) -> str:
-        """Describe what is chosen for the rows of a group, or else proposed."""
+    def _describe_category(self, rows: Sequence[int]) -> str:
+        """Describe the chosen categories of a group, or else the proposed."""
         chosen = {self.chosen[row].updated_category_ledger_name or "skipped" for row in rows if row in self.chosen}
         if chosen:
             names = [*sorted(chosen - {"skipped"}), *(chosen & {"skipped"})]
@@ -117,7 +117,7 @@ class Review(ReviewRecord, Result):
         return figure_table_html(self._figures())
 
     def _figures(self) -> FigureTable:
-        """Describe the first groups, whose amounts unfold: a group stands where other tables have a ledger."""
+        """Make the table of the first groups, whose amounts unfold."""
         groups, shown = list(self.groups.items())[:_MAX_ROWS], self.frame.head(_MAX_ROWS)
         table = [
             FigureRow(
@@ -136,12 +136,12 @@ class Review(ReviewRecord, Result):
             )
         ]
         opposing = [
-            ", ".join(map(self.chart.names.name, sorted(split_list(one) or ())))
-            for one in self.rows["opposing_ledger_ids"]
+            ", ".join(map(self.chart.names.name, sorted(split_list(ids) or ())))
+            for ids in self.rows["opposing_ledger_ids"]
         ]
         parts = list(zip(self.days(), self.rows["description"], opposing, self.units, strict=True))
         lines = [
-            ShownLine(group_id, day, text, names, units)
+            ShownLine(group_id, day, text, names, units)  # the group in place of a ledger
             for group_id, rows in groups
             for day, text, names, units in map(parts.__getitem__, rows)
         ]
@@ -162,7 +162,7 @@ class Review(ReviewRecord, Result):
         return {"notes": self.notes, "decisions": self.decisions}
 
     def _ipython_display_(self) -> None:
-        """Show the grid where a kernel answers it, and the table where none does: in jobs, saved and exported pages."""
+        """Show the grid in a live notebook, and the table elsewhere."""
         if is_interactive_kernel():
             self._widget = self._widget or ReviewWidget(self)
             self._widget.show()
@@ -171,7 +171,7 @@ class Review(ReviewRecord, Result):
 
 
 class ReviewWidget(anywidget.AnyWidget):
-    """Grid of a review in JupyterLab. All views, and a page that is loaded again, show the record of the kernel."""
+    """Grid of a review in JupyterLab; every view shows the record of the kernel."""
 
     _columns = traitlets.Dict().tag(sync=True)
     _chosen = traitlets.Bytes().tag(sync=True)
@@ -180,7 +180,7 @@ class ReviewWidget(anywidget.AnyWidget):
 
     def __init__(self, review: Review) -> None:
         self._review = review
-        self._numbers = {one: number for number, one in enumerate(review.chart.possible())} | {"": _SKIPPED}
+        self._numbers = {ledger_id: number for number, ledger_id in enumerate(review.chart.possible())} | {"": _SKIPPED}
         self._tables: deque[Any] = deque(maxlen=_MAX_TABLES)
         self._planned_update: asyncio.TimerHandle | None = None
         self._esm, self._css = "\n".join(map(_file, _SCRIPTS)), _file("review_grid.css")
@@ -190,24 +190,24 @@ class ReviewWidget(anywidget.AnyWidget):
         self.on_msg(self._receive)
 
     def show(self) -> None:
-        """Display the grid, and above it the table that a notebook is saved with."""
+        """Display the grid, below the table that a saved notebook shows."""
         view = {"version_major": 2, "version_minor": 0, "model_id": self.model_id}
         self._tables.append(_display(self._table(), display_id=True))
         _display({_WIDGET: view, "text/plain": ""})
 
     def _table(self) -> dict[str, Any]:
-        html = f'{_ONE_OF_BOTH}<div class="{TABLE_OF_GRID} {NOT_TYPESET}">{self._review._repr_html_()}</div>'
+        html = f'{_GRID_OR_TABLE}<div class="{TABLE_OF_GRID} {NOT_TYPESET}">{self._review._repr_html_()}</div>'
         return {"text/plain": self._review.summary(), "text/html": html}
 
     def _in_numbers(self, changes: dict[int, Change]) -> array[int]:
-        """Return the number of the new category of each row; -1 where it has none, -2 where it is skipped."""
+        """Return the category number of each row: -1 open, -2 skipped."""
         numbers = array("i", [_OPEN]) * len(self._review.units)
         for row, change in changes.items():
             numbers[row] = self._numbers[change.updated_category_ledger_id]
         return numbers
 
     def _show_change(self) -> None:
-        """Send every view what is chosen, and soon update the tables of the notebook, once for many decisions."""
+        """Send every view the choices, and soon update the saved tables."""
         with self.hold_sync():  # one message
             self._chosen = self._in_numbers(self._review.chosen).tobytes()
             self._state = _state_of(self._review)
@@ -221,15 +221,21 @@ class ReviewWidget(anywidget.AnyWidget):
             shown.update(content, raw=True)
 
     def _receive(self, _: object, content: Any, __: object) -> None:  # noqa: ANN401 (what the script sends)
-        """Do what a browser asks for; an error of the package is the answer to it."""
+        """Do what a browser asks; the answer may be an error."""
         try:
             text, is_error = self._act(**content), False
         except AccountingAnalyticsError as error:
             text, is_error = str(error), True
         self.send({"request": content["request"], "text": printable(text, " "), "error": is_error})
 
-    def _act(self, action: str, ids: Sequence[str] = (), category: str = "", request: int = 0) -> str:  # noqa: ARG002
-        """Do an action on groups and transactions; `request` is a number that the answer repeats."""
+    def _act(
+        self,
+        action: str,
+        ids: Sequence[str] = (),
+        category: str = "",
+        request: int = 0,  # noqa: ARG002 (a number that the answer repeats)
+    ) -> str:
+        """Do an action on groups and transactions."""
         review = self._review
         if action in {"undo", "redo"}:
             return review.undo() if action == "undo" else review.redo()
@@ -243,14 +249,15 @@ class ReviewWidget(anywidget.AnyWidget):
 
 
 def _columns_of(review: Review, proposed: list[int]) -> dict[str, Any]:
-    """Return what never changes: categories, groups, transactions and proposals; amounts are exact minor units."""
+    """Return the constant content: categories, groups and rows, with exact minor units."""
     rows, names = review.rows, review.chart.names
     first = rows.iloc[[group[0] for group in review.groups.values()]]
     splits = zip(rows["kind"], rows["opposing_ledger_ids"], strict=True)
     return {
         "scale": review.scale,
         "categories": [
-            [printable(names.name(one)), printable(names.path(one)), one] for one in review.chart.possible()
+            [printable(names.name(ledger_id)), printable(names.path(ledger_id)), ledger_id]
+            for ledger_id in review.chart.possible()
         ],
         "groups": {
             "id": list(review.groups),
@@ -277,12 +284,12 @@ def _columns_of(review: Review, proposed: list[int]) -> dict[str, Any]:
 
 
 def _texts(texts: Iterable[str]) -> list[str]:
-    """Texts without control characters."""
+    """Remove control characters from texts."""
     return list(map(printable, texts))
 
 
 def _state_of(review: Review) -> dict[str, Any]:
-    """Return what is cleared, the effect on the report, and what can be undone."""
+    """Return what is cleared, its effect, and what can be undone."""
     return {
         "undo": printable(review.done[-1][0]) if review.done else "",
         "redo": printable(review.undone[-1][0]) if review.undone else "",
@@ -296,7 +303,7 @@ def _state_of(review: Review) -> dict[str, Any]:
 
 @cache
 def _file(name: str) -> str:
-    """Text of a file beside this one."""
+    """Read the text of a file beside this one."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
@@ -356,6 +363,6 @@ def review(
         queue, proposals = check.queue, check.proposals if proposals is None else proposals
     queue = uncategorized_queue(books) if queue is None else queue
     suggested = suggest(queue, books) if proposals is None else None
-    given = [one for one in (proposals, suggested) if one is not None]
+    given = [frame for frame in (proposals, suggested) if frame is not None]
     remarks = () if suggested is None or queue.empty else notes(suggested)
     return Review(queue, books.ledgers, given, to_path(rules_file, "rules_file"), remarks)

@@ -1,4 +1,4 @@
-"""The record of a review: the rows of a queue in groups, what is proposed and chosen for each, and its effect."""
+"""The record of a review: rows, proposals, choices and their effect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ReviewRecord:
-    """What is proposed and chosen for the rows of a queue; an action returns a sentence about what it did.
+    """Proposals and choices for the rows of a queue; an action returns a sentence on what it did.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class ReviewRecord:
         self._rules_file, self._file = rules_file, stated_attrs(ledgers).get("file", "")
         self.rows, self.groups, self.chart = self._queue.rows, self._queue.groups, self._queue.chart
         self.scale = self._queue.exact.scale
-        self.units = [to_minor_units(one.uncategorized_amount, self.scale) for one in self._queue.changes]
+        self.units = [to_minor_units(change.uncategorized_amount, self.scale) for change in self._queue.changes]
         self.proposed, notes = dict[int, Change](), list(self._queue.exact.notes)
         for frame in proposals:
             found, absent = self._queue.read_proposals(frame)
@@ -91,7 +91,7 @@ class ReviewRecord:
         if self._file:
             kept = "save(path) keeps what was decided, for decisions= of open_bank_file and propose; or "
             refuse_file(self._file, "a plan", "changes the books of a service", kept)
-        changed = {row: one for row, one in self._decided().items() if not one.is_right}
+        changed = {row: change for row, change in self._decided().items() if not change.is_right}
         return plan_changes(self._queue, changed, instance_id)
 
     def save(self, path: str | Path) -> None:
@@ -108,7 +108,7 @@ class ReviewRecord:
         write_decided(self._queue, to_path(path, "path"), self._decided())
 
     def load(self, path: str | Path) -> str:
-        """Stage the decisions of a sheet; say how many, and which fit the queue no more. It can be undone.
+        """Stage the decisions of a sheet; say how many, and which no longer fit the queue. It can be undone.
 
         Raises
         ------
@@ -117,7 +117,9 @@ class ReviewRecord:
         """
         remarks: list[str] = []
         decided = choose_by_hand(self._queue, to_path(path, "path"), remarks)
-        chosen = {row: self._change(row, one.updated_category_ledger_id, one.rule) for row, one in decided.items()}
+        chosen = {
+            row: self._change(row, change.updated_category_ledger_id, change.rule) for row, change in decided.items()
+        }
         count = count_of(len(chosen), "transaction")
         self._choose(chosen, f"{path} for {count}")
         return " ".join([f"{count} decided by {path}.", *remarks])
@@ -169,11 +171,11 @@ class ReviewRecord:
 
     def undo(self) -> str:
         """Take back the last decision; say which."""
-        return f"Undone: {self._go(self.done, self.undone)}." if self.done else "There is nothing to undo."
+        return f"Undone: {self._step(self.done, self.undone)}." if self.done else "There is nothing to undo."
 
     def redo(self) -> str:
         """Make the last decision again that was taken back; say which."""
-        return f"Done again: {self._go(self.undone, self.done)}." if self.undone else "There is nothing to redo."
+        return f"Done again: {self._step(self.undone, self.done)}." if self.undone else "There is nothing to redo."
 
     def make_rule(self, group_or_transaction_id: str) -> str:
         """Append a rule for a group, or that of a transaction, with the category decided for it, to the rules file.
@@ -204,23 +206,23 @@ class ReviewRecord:
     def effect(self) -> dict[str, tuple[int, int]]:
         """Predict the change of each ledger in whole minor units, and how many transactions move; the largest first."""
         moves = [
-            (one.category_ledger_id, one.updated_category_ledger_id, self.units[row])
-            for row, one in self._decided().items()
+            (change.category_ledger_id, change.updated_category_ledger_id, self.units[row])
+            for row, change in self._decided().items()
         ]
-        counts = Counter(one for *ledger_ids, _ in moves for one in ledger_ids)
-        moved = sorted(net_moves(moves).items(), key=lambda one: (-abs(one[1]), one[0]))
+        counts = Counter(ledger_id for *ledger_ids, _ in moves for ledger_id in ledger_ids)
+        moved = sorted(net_moves(moves).items(), key=lambda move: (-abs(move[1]), move[0]))
         return {ledger_id: (units, counts[ledger_id]) for ledger_id, units in moved}
 
     def amount(self, units: int) -> str:
-        """Text of an amount in whole minor units."""
+        """Format an amount of whole minor units."""
         return format_amount(from_minor_units(units, self.scale))
 
     def days(self) -> list[str]:
-        """Local day of each row."""
+        """Return the local day of each row."""
         return list(local_days(self.rows).dt.strftime("%Y-%m-%d"))
 
     def reason(self, row: int) -> str:
-        """Why the category of a row is proposed, with the confidence of a suggestion; empty if there is none."""
+        """Say why the category of a row is proposed, and how surely."""
         proposed = self.proposed.get(row)
         if proposed is None:
             return ""
@@ -230,34 +232,34 @@ class ReviewRecord:
         return f"{reason} ({int(1000 * proposed.confidence) / 10:g} %)"  # rounded down: 100 % is certain
 
     def sum(self, rows: Iterable[int]) -> int:
-        """Exact sum of rows in whole minor units."""
+        """Sum rows exactly, in whole minor units."""
         return sum(self.units[row] for row in rows)
 
     def _rows(self, ids: str | Iterable[str]) -> list[int]:
         """Find the rows of groups and transactions by their ids, each once."""
-        return sorted({row for one in to_texts(ids) for row in self._queue.find(one)})
+        return sorted({row for key in to_texts(ids) for row in self._queue.find(key)})
 
     def _decided(self) -> Chosen:
-        """Return what changes the books: all that is chosen, but for what is skipped."""
-        return {row: one for row, one in self.chosen.items() if one.updated_category_ledger_id}
+        """Return the choices that change the books, without skipped rows."""
+        return {row: change for row, change in self.chosen.items() if change.updated_category_ledger_id}
 
     def _change(self, row: int, category: str, rule: str) -> Change:
-        """Return the change of a row to a category: what is proposed, if that is the same."""
+        """Return the change of a row to a category, preferably as proposed."""
         proposed = self.proposed.get(row)
         if proposed is not None and proposed.updated_category_ledger_id == category:
             return proposed
         return self._queue.changes[row].decided(category, self.chart, rule)
 
     def _choose(self, choices: Mapping[int, Change | None], label: str) -> int:
-        """Choose categories for rows as one decision, None to make them open again; return how many rows change."""
-        count = sum(self.chosen.get(row) != one for row, one in choices.items())
+        """Choose categories (None: open again) as one decision; count changed rows."""
+        count = sum(self.chosen.get(row) != change for row, change in choices.items())
         if count:
             self.done.append((label, self.chosen))
             self.undone.clear()
-            self._set({row: one for row, one in {**self.chosen, **choices}.items() if one is not None})
+            self._set({row: change for row, change in {**self.chosen, **choices}.items() if change is not None})
         return count
 
-    def _go(self, taken: list[tuple[str, Chosen]], given: list[tuple[str, Chosen]]) -> str:
+    def _step(self, taken: list[tuple[str, Chosen]], given: list[tuple[str, Chosen]]) -> str:
         """Go one decision back or forward; return its label."""
         label, chosen = taken.pop()
         given.append((label, self.chosen))
@@ -275,10 +277,10 @@ class ReviewRecord:
 
 
 def _in_order_of_groups(queue: pd.DataFrame) -> pd.DataFrame:
-    """Sort a queue by the places of the groups of its rows, and those of a group by their money."""
+    """Sort rows by the place of their group, then by money."""
     places = {group_id: place for place, group_id in enumerate(exact_groups(queue).frame["group_id"])}
     order = ["place", "uncategorized_amount", "datetime", *KEY]
-    rows = queue.reset_index(drop=True)  # whose name may be that of a column
+    rows = queue.reset_index(drop=True)  # the name of the index may be that of a column
     ordered = rows.assign(place=rows["group_id"].map(places)).sort_values(
         order, ascending=[True, False, True, True, True], key=by_size, ignore_index=True
     )

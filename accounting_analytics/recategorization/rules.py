@@ -87,8 +87,8 @@ _LAST_DAY = 31
 class Condition(NamedTuple):
     """A condition that a rule may state.
 
-    `parse` converts the value in the file and raises RulesError or AmountError; `match` compares the rows of a queue,
-    of which `text` is the description with single spaces, and `size` the amount without its sign.
+    `parse` converts the value in the file and raises RulesError or AmountError; `match` compares the rows of a queue.
+    Their column `text` is the description with single spaces, and `size` the amount without its sign.
     """
 
     parse: Callable[[object], Any]
@@ -96,7 +96,7 @@ class Condition(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """Which transactions each rule matches, and the rule that decides each: the first that matches it, or None."""
+    """The transactions that each rule matches, and the first rule that matches each, or None."""
 
     by_rule: Mapping[str, npt.NDArray[np.bool_]]
     deciding: npt.NDArray[np.object_]
@@ -107,8 +107,7 @@ class Rule:
     """One rule: the conditions that a transaction must meet, and its category: an id, unique name or path.
 
     `conditions` has the parsed value of each condition by its key in ``CONDITIONS``. `line` is that of its
-    ``[[rule]]``, None where the file writes rules in another form. `exact` is whether it may be applied without a
-    person.
+    ``[[rule]]``, None where the file writes rules in another form. An `exact` rule may be applied without a person.
     """
 
     name: str
@@ -141,7 +140,10 @@ class Rule:
         return cls(values["name"], values["category"], conditions, line, exact=values.get("exact", False))
 
     def match(self, rows: pd.DataFrame, account_ids: Mapping[str, str]) -> npt.NDArray[np.bool_]:
-        """Which rows meet all conditions; `account_ids` are the ledger ids of accounts by the text in the rule."""
+        """Find the rows that meet all conditions.
+
+        `account_ids` are ledger ids by the account as the rule names it.
+        """
         matches = np.ones(len(rows), np.bool_)
         for key, value in self.conditions.items():
             compared = account_ids[value] if key == "ledger" else value
@@ -173,7 +175,7 @@ class Rules:
         return len(self.rules)
 
     def match(self, queue: pd.DataFrame, chart: Categories) -> Matches:
-        """Compare the transactions of a queue, whose amounts are exact, with every rule."""
+        """Compare every rule with the transactions of an exact queue."""
         account_ids = {
             account: find_named(chart.find_account, account, f"rule {rule.name!r}", RulesError)
             for rule in self
@@ -243,7 +245,7 @@ def _at_line(line: int | None) -> str:
 
 
 def _parse_text(value: object) -> str:
-    """Text without outer spaces."""
+    """Return text without outer spaces."""
     if not isinstance(value, str) or not value.strip():
         raise RulesError(f"must be non-empty text, not {quote(value)}")
     return value.strip()
@@ -256,7 +258,7 @@ def _parse_boolean(value: object) -> bool:
 
 
 def _parse_regex(value: object) -> str:
-    """Pattern in plain text, as the texts are that it is compared with, unless a sign of a pattern would be new."""
+    """Normalize a pattern like the texts, unless that adds pattern signs."""
     _parse_text(value)
     plain = plain_name(str(value))
     pattern = plain if _SIGNS.findall(plain) == _SIGNS.findall(str(value)) else str(value)
@@ -281,7 +283,7 @@ def _parse_bound(value: object) -> Decimal:
 
 
 def _parse_days(value: object) -> list[int]:
-    """Days of a number, of text such as ``1-5, 15``, or of a list of both."""
+    """Parse days: a number, text such as ``1-5, 15``, or a list."""
     days: set[int] = set()
     for text in ",".join(map(str, value if isinstance(value, list) else [value])).split(","):
         match = _DAYS.fullmatch(text)
@@ -334,7 +336,7 @@ _PARSERS: dict[str, Callable[[object], Any]] = {
     "exact": _parse_boolean,
     **{key: condition.parse for key, condition in CONDITIONS.items()},
 }
-"""What parses the value of each key."""
+"""The parser of the value of each key."""
 
 
 def report_rules(queue: pd.DataFrame, rules: Rules, books: Books) -> pd.DataFrame:
@@ -378,10 +380,14 @@ def report_rules(queue: pd.DataFrame, rules: Rules, books: Books) -> pd.DataFram
 
 
 def _report(rule: Rule, compared: list[tuple[pd.DataFrame, Matches]], chart: Categories) -> dict[str, Any]:
-    """Report one rule, compared with the queue and with what is categorized: a row of the report."""
+    """Report one rule, compared with the queue and categorized transactions."""
     name = rule.name
     rows, known = (frame[matches.deciding == name] for frame, matches in compared)
-    deciding = [one for _, matches in compared for one in dict.fromkeys(matches.deciding[matches.by_rule[name]])]
+    deciding = [
+        deciding_name
+        for _, matches in compared
+        for deciding_name in dict.fromkeys(matches.deciding[matches.by_rule[name]])
+    ]
     transactions = rows.drop_duplicates(["ledger_id", "transaction_id"])  # some have two uncategorized parts
     agreeing = known["category_ledger_id"].isin(chart.names.matches(rule.category))
     contradicting = known[~agreeing]
@@ -393,16 +399,16 @@ def _report(rule: Rule, compared: list[tuple[pd.DataFrame, Matches]], chart: Cat
         "status": status,
         "transaction_count": len(transactions),
         "amount": total(transactions["transaction_amount"]),
-        "description": _first(rows),
+        "description": _describe_first(rows),
         "shadowed_by": deciding[0] if status == "shadowed" else None,
         "agreeing_count": int(agreeing.sum()),
         "contradicting_count": len(contradicting),
-        "contradicting_example": _first(contradicting, chart),
+        "contradicting_example": _describe_first(contradicting, chart),
     }
 
 
-def _first(rows: pd.DataFrame, chart: Categories | None = None) -> str | None:
-    """Describe the first row and, in a chart of accounts, the category it has."""
+def _describe_first(rows: pd.DataFrame, chart: Categories | None = None) -> str | None:
+    """Describe the first row, with its category if a chart is given."""
     if rows.empty:
         return None
     text = str(rows["description"].iloc[0])
@@ -431,10 +437,11 @@ def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Itera
 
 
 def add_rule(path: str | Path, asked: OpenQueue, key: str, category: str, *, day_of_month: str | None = None) -> str:
-    """Append a rule for the counterparty, direction and account of a group or a transaction to a rules file.
+    """Append a rule for a group or transaction to a rules file.
 
-    The file keeps its text, comments included, and is created if missing. The rule is the last of the file, so
-    transactions that an earlier rule matches are still decided by that.
+    The rule is for its counterparty, direction and account. The file keeps its text, comments included, and is created
+    if missing. The rule is the last of the file, so transactions that an earlier rule matches are still decided by
+    that.
     """
     file = to_path(path, "path")
     chart, row = asked.chart, asked.rows.iloc[asked.find_free(key)[0]]
@@ -444,7 +451,7 @@ def add_rule(path: str | Path, asked: OpenQueue, key: str, category: str, *, day
     days = {} if day_of_month is None else {"day_of_month": day_of_month}
     values = {
         "name": ", ".join(
-            [counterparty.casefold(), direction, chart.names.name(account), *(f"day {one}" for one in days.values())]
+            [counterparty.casefold(), direction, chart.names.name(account), *(f"day {text}" for text in days.values())]
         ),
         "counterparty": counterparty,
         "category": chart.names.unique_path(chart.find_category(category)),
@@ -459,7 +466,7 @@ def add_rule(path: str | Path, asked: OpenQueue, key: str, category: str, *, day
 
 
 def _append(file: Path, rule: str) -> None:
-    """Append a rule to a file whose rules stay valid, with the line breaks of the file."""
+    """Append a rule, if the file stays valid, with its line breaks."""
     text = _read_text(file) if file.exists() else ""
     newline = "\r\n" if "\r\n" in text else "\n"
     before = text.rstrip("\r\n") + newline * 2 if text else ""

@@ -1,4 +1,4 @@
-"""Journal of a run: each change before it is sent, its response and its outcome; and the plan that undoes the run.
+"""Journal of a run: intents, responses and outcomes; and the undoing plan.
 
 A file of JSON lines that is only appended to. The first line names the plan and the instance; an ``end`` line with
 counts ends a run that was not interrupted. An ``intent`` has the fields of its change, with the categories that the
@@ -53,7 +53,7 @@ _HASH_LENGTH = 16
 _HEADER_STARTS = b'{"event": "plan"'
 _OF_CHANGES = frozenset({"intent", "response", "outcome"})
 _SETTLING_TIME = dt.timedelta(seconds=60)
-"""How long after an attempt a change may still be carried out, whatever the response was."""
+"""Time after an attempt in which a change may still be carried out, whatever the response was."""
 _UNDO = "undo"
 _JOINED = (
     "they joined a part of a split with another part; these cannot be distinguished, so what was replaced cannot be "
@@ -63,10 +63,10 @@ _MAY_STILL_CHANGE = "they were sent less than 60 seconds ago and may still be ca
 
 
 class Journal:
-    """The events of all runs with a journal, and what they say of each change; open for a run, or only read.
+    """The events of all runs with a journal, which is open for a run or only read.
 
     The response to an attempt is lost until it is recorded. An attempt that the service refused does not count: it
-    never changes the books. A journal without path is that of no run.
+    never changes the books. A journal without a path belongs to no run.
     """
 
     file: IO[bytes]
@@ -81,7 +81,7 @@ class Journal:
         return bool(self._sent.get(change.identity))
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Add an event of the file: also an attempt, the response to the last attempt of a change, or its outcome."""
+        """Add an event of the file, and count attempts of its change."""
         self.events.append(event)
         if event["event"] not in _OF_CHANGES:
             return
@@ -94,7 +94,7 @@ class Journal:
             sent.append((dt.datetime.fromisoformat(event["at"]), response))
 
     def append(self, event: str, change: Change | None = None, **fields: Any) -> None:  # noqa: ANN401 (any JSON value)
-        """Append an event to the file of the run, and sync it to disk."""
+        """Append an event to the file, and sync it to disk."""
         names = () if change is None else Change._fields if event == "intent" else IDENTITY
         of_change = {name: value for name in names if (value := getattr(change, name)) is not None}
         content = {"event": event, "at": dt.datetime.now(dt.UTC).isoformat(), **of_change, **fields}
@@ -112,34 +112,39 @@ class Journal:
             ) from error
 
     def has_done(self, change: Change) -> bool:
-        """Whether the last response or outcome of a change is that it is done."""
+        """Return whether a change is done by its last response or outcome."""
         return self._last.get(change.identity) in {*IN_BOOKS, Response.CONFIRMED}
 
     def response(self, change: Change) -> Response:
-        """Response to a change, whichever run sent it."""
+        """Return the response to a change, in any run."""
         if self.has_done(change):
             return Response.CONFIRMED
         return Response.LOST if change in self else Response.NOT_SENT
 
     def may_change(self, change: Change, read_at: dt.datetime, *, lost_only: bool = False) -> bool:
-        """Whether an attempt, or one whose response was lost, may change the books after `read_at`."""
+        """Return whether an attempt may change the books after `read_at`.
+
+        With `lost_only`, attempts with a response do not count.
+        """
         counting = {Response.LOST} if lost_only else {Response.LOST, Response.CONFIRMED}
         sent = self._sent.get(change.identity, ())
         return any(response in counting and read_at - time < _SETTLING_TIME for time, response in sent)
 
     def may_change_again(self, change: Change, now: dt.datetime) -> bool:
-        """Whether a request whose response was lost may still be carried out; the only one that is done may not."""
+        """Return whether a lost request may still be carried out."""
+        # the only attempt of a change that is done was carried out, and is not carried out again
         is_open = len(self._sent[change.identity]) > 1 or not self.has_done(change)
         return is_open and self.may_change(change, now, lost_only=True)
 
     def sent_changes(self) -> list[Change]:
-        """Return the changes as they were first sent, without those that the service refused each time."""
+        """Return the sent changes, without those that were refused each time."""
         intents = [[event.get(name) for name in Change._fields] for event in self.events if event["event"] == "intent"]
         changes = msgspec.convert(intents, list[Change])
-        return [change for change in {one.identity: one for one in changes}.values() if change in self]
+        by_identity = {change.identity: change for change in changes}
+        return [change for change in by_identity.values() if change in self]
 
     def require_end(self, *, incomplete: bool) -> str:
-        """Say what the journal may lack; refuse one without its end, unless that is expected."""
+        """Say what the journal may lack; refuse a missing end unless `incomplete`."""
         end = self.events[-1]
         if end["event"] != "end":
             lacking = "its run was interrupted, or the end of it is missing, so it may lack changes"
@@ -176,7 +181,10 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
 
 
 def read_journal(path: str | Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> Journal:
-    """Read the journal of an instance and, where it is given, plan; `missing` is what to do where there is none."""
+    """Read a journal; refuse that of another instance or plan.
+
+    `missing` says what to do if the journal does not exist; without it, such a journal is empty.
+    """
     file = to_path(path, "journal")
     try:
         content = file.read_bytes()
@@ -199,7 +207,7 @@ def read_journal(path: str | Path, *, instance_id: str, plan_id: str = "", missi
 
 
 def _parse(content: bytes, file: Path) -> Journal:
-    """Parse the lines and check their hashes; a last line without its end was truncated by a crash."""
+    """Parse the lines and check their hashes; ignore a truncated end."""
     if not content.startswith(_HEADER_STARTS) and not _HEADER_STARTS.startswith(content):
         raise PlanError(f"{file} is not a journal of a run; name its journal, or a new file for a first run")
     journal, last = Journal(file), ""
@@ -221,13 +229,13 @@ def _parse(content: bytes, file: Path) -> Journal:
 
 
 def hash_event(event: Mapping[str, Any], previous: str) -> str:
-    """Hash of an event and of the one before it."""
+    """Hash an event together with the hash before it."""
     content = json.dumps({name: value for name, value in event.items() if name != "hash"}, default=str)
     return hashlib.sha256(f"{previous}{content}".encode()).hexdigest()[:_HASH_LENGTH]
 
 
 def _lock(file: Path) -> AbstractContextManager[object]:
-    """Lock a journal for one run, until the context that is returned ends."""
+    """Lock a journal for one run, until the returned context ends."""
     try:
         return FileLock(f"{file}.lock", timeout=0).acquire()
     except Timeout:
@@ -305,7 +313,7 @@ def undo_plan(
 
 
 def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change]:
-    """Select the changes of these groups and transactions; one without changes is refused."""
+    """Select the changes of groups and transactions; refuse any without changes."""
     groups = {change.group_id for change in changes} - {""}
     known = [*sorted(groups), *(change.transaction_id for change in changes)]
     for text in wanted:
@@ -317,16 +325,18 @@ def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change
 
 
 def _inverse(change: Change, sent: Sequence[Change]) -> Change:
-    """Return the change with both categories exchanged, of a transaction after all that was sent for its entry."""
+    """Invert a change, as the transaction is after all sent changes."""
     old, new = change.category_ledger_id, change.updated_category_ledger_id
-    updated = {one.category_ledger_id: one.updated_category_ledger_id for one in sent}
+    updated = {sent_change.category_ledger_id: sent_change.updated_category_ledger_id for sent_change in sent}
     return change._replace(
         category_ledger_id=new,
         category_ledger_name=change.updated_category_ledger_name,
         updated_category_ledger_id=old,
         updated_category_ledger_name=change.category_ledger_name or old,
         rule=f"{_UNDO}: {change.rule}" if change.rule else _UNDO,
-        opposing_ledger_ids=LIST_SEPARATOR.join(sorted({updated.get(one, one) for one in change.previous_categories})),
+        opposing_ledger_ids=LIST_SEPARATOR.join(
+            sorted({updated.get(ledger_id, ledger_id) for ledger_id in change.previous_categories})
+        ),
         confidence=None,
         reason=None,
     )

@@ -1,4 +1,4 @@
-"""Suggestions of categories from the counterparty's own past, where these would have been right often enough.
+"""Suggestions from the counterparty's past, where these were right often enough.
 
 Where the latest transactions of a counterparty in one direction have one category, five of them or as many as there
 are, that category is suggested. How many transactions are enough is decided by these books: each past transaction is
@@ -34,7 +34,7 @@ PRECISION = 0.98
 SUGGESTED = "suggested from history"
 """The column ``rule`` of a suggestion."""
 LATEST = 5
-"""So many of the latest transactions of a counterparty must have one category, or all where there are fewer."""
+"""Number of the latest transactions of a counterparty that must have one category; all where there are fewer."""
 MONTHS = pd.DateOffset(months=24)
 """Latest months whose suggestions say how many transactions are enough."""
 _DEVIATIONS = NormalDist().inv_cdf(0.95)
@@ -99,7 +99,7 @@ def suggest(
     open_queue, lines = OpenQueue(queue, books.ledgers), books.lines
     rows, chart = open_queue.rows, open_queue.chart
     past = _read_past(books, open_queue.ledgers, without={*rows["transaction_id"], *unchecked})
-    tried = _tried(past)
+    tried = _judge_past(past)
     threshold = _choose_threshold(tried[tried["month"] > tried["month"].max() - MONTHS], precision)
     asked = rows[rows["kind"] == "counterparty"].assign(month=_AFTER_ALL)
     known = _histories(asked.astype({"month": past["month"].dtype}), past)
@@ -119,7 +119,7 @@ def suggest(
 
 
 def check_precision(precision: float) -> None:
-    """Refuse what is not a share that can be kept."""
+    """Refuse a precision that is not a share from 0.5 to 1."""
     if (
         isinstance(precision, bool)
         or not isinstance(precision, int | float)
@@ -129,7 +129,7 @@ def check_precision(precision: float) -> None:
 
 
 def _read_past(books: Books, ledgers: pd.DataFrame, *, without: Iterable[str] = ()) -> pd.DataFrame:
-    """Read the transactions that have one category, which is among the ledgers, in the order of their days."""
+    """Read the transactions with one known category, in order of days."""
     rows = categorized_transactions(books, ledgers)
     is_known = rows["category_ledger_id"].isin(ledgers["id"]) & ~rows["transaction_id"].isin(set(without))
     past = rows[is_known]
@@ -139,18 +139,17 @@ def _read_past(books: Books, ledgers: pd.DataFrame, *, without: Iterable[str] = 
 
 
 def _histories(asked: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
-    """Find the history of the counterparty of each asked transaction in the months before its own.
+    """Find the counterparty's history before the month of each asked transaction.
 
-    Category, day and amount are those of its latest transaction, ``agreeing`` is the number of the latest ones that
-    have this category, and ``count`` that of all. ``past_count`` is the number of the latest five that
-    are known, if they agree, and else 0.
+    Category, day and amount are those of its latest transaction. ``agreeing`` counts the latest ones of this category,
+    ``count`` all of them, and ``past_count`` the latest five that are known if they agree, else 0.
     """
     by_counterparty, by_account = (_latest(asked, past, key) for key in (_PAYEE, [*_PAYEE, "ledger_id"]))
     return by_counterparty.where(by_counterparty["past_count"] > 0, by_account)
 
 
 def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    """Find the latest transaction of the same key in the months before that of each asked one, and those that agree."""
+    """Find the latest earlier transactions of the same key that agree."""
     groups = past.groupby(key, sort=False)
     begins = past["category_ledger_id"] != groups["category_ledger_id"].shift()
     blocks = begins.groupby([past[name] for name in key], sort=False).cumsum()
@@ -166,17 +165,18 @@ def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataF
     return found.set_axis(ordered.index).reindex(asked.index).fillna(counts)
 
 
-def _tried(past: pd.DataFrame) -> pd.DataFrame:
-    """Judge what would have been suggested for each past transaction: its ``past_count``, and if it is ``right``."""
+def _judge_past(past: pd.DataFrame) -> pd.DataFrame:
+    """Compare each past transaction with the suggestion it would have had."""
     histories = _histories(past, past)
     right = histories["category_ledger_id"] == past["category_ledger_id"]
     return past[["month", "transaction_amount"]].assign(past_count=histories["past_count"], right=right)
 
 
 class _Threshold(NamedTuple):
-    """How many past transactions a suggestion needs, six where there are none, and the sentence that says why.
+    """Number of past transactions that a suggestion needs, and the sentence that says why.
 
-    `right_shares` are the shares of past suggestions that were right, by their past_count; of all, where none had it.
+    `past_count` is six where no number is enough. `right_shares` has the share of past suggestions that were right for
+    each `past_count`; where none had it, that of all.
     """
 
     past_count: int
@@ -185,7 +185,7 @@ class _Threshold(NamedTuple):
 
 
 def _choose_threshold(tried: pd.DataFrame, precision: float) -> _Threshold:
-    """Choose the least past_count from which on past suggestions kept a precision."""
+    """Choose the least past_count whose past suggestions kept the precision."""
     suggested = tried[tried["past_count"] > 0]
     by_past_count = suggested.groupby("past_count")["right"].mean().reindex(range(1, LATEST + 1))
     shares = by_past_count.fillna(suggested["right"].mean()).to_dict()
@@ -208,7 +208,7 @@ def _choose_threshold(tried: pd.DataFrame, precision: float) -> _Threshold:
 
 
 def lower_bound(right: int, count: int) -> float:
-    """Share that the true one is at least, with 95 % confidence: the score interval of Wilson; 0 for no count."""
+    """Return the lower bound of a share with 95 % confidence (Wilson)."""
     if not count:
         return 0.0
     share = right / count
@@ -217,7 +217,7 @@ def lower_bound(right: int, count: int) -> float:
 
 
 def _reason(history: Mapping[Any, Any], category: str) -> str:
-    """Say how many past transactions a suggestion rests on, and name the latest."""
+    """Say how many past transactions a suggestion rests on; name the latest."""
     past = count_of(int(history["count"]), "past transaction")
     latest = f"the latest on {history['day']:%Y-%m-%d} of {format_amount(history['transaction_amount'])}"
     if history["agreeing"] == history["count"]:
@@ -226,7 +226,7 @@ def _reason(history: Mapping[Any, Any], category: str) -> str:
 
 
 def _notes(known: pd.DataFrame, count: int, *, is_silent: bool) -> Iterator[str]:
-    """Yield how many transactions have a suggestion, and why the others do not."""
+    """Yield how many transactions have a suggestion, and why others do not."""
     if is_silent or known.empty:
         return
     new = int((known["count"] == 0).sum())
