@@ -1,7 +1,7 @@
-"""Readings of a whole report that does not tie, each of which counts only if every figure then agrees exactly.
+"""Single assumptions under which a report that does not tie agrees exactly.
 
 Each is first tried on the sums of cash, which takes no time, and then by recomputing the report under it. Lines long
-before the period are summed once, by ledger, so that this takes as long as the period has lines.
+before the period are summed once, by ledger, so that the time depends on the lines of the period only.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _DAY = dt.timedelta(days=1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PADDING = 2 * _DAY
-"""Days around the period whose lines are kept one by one: no zone is further from another."""
+"""Time around the period in which lines are kept one by one: no two zones are further apart."""
 _MAX_NAMED = 3
 _KNOWN_ZONES = (
     *(UTC, "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Europe/London"),
@@ -67,7 +67,7 @@ class Assumption(NamedTuple):
         What is assumed to be different: ``zone``, ``end date``, ``opening balance`` on the first day, or ``cash``, of
         the ledger of transfers.
     sentence : str
-        What the report looks like.
+        How the report looks.
     entry_ids, time_zones : tuple of str
         Journal entries it is about, and zones whose days fit.
     """
@@ -79,7 +79,7 @@ class Assumption(NamedTuple):
 
 
 class _Reading(NamedTuple):
-    """How a report may read the lines: which it counts, at which instant, in which zone, and what is cash."""
+    """A way to read the lines: those that count, their instants, the zone, and the cash ledgers."""
 
     counted: Mask
     when: npt.NDArray[np.int64]
@@ -94,13 +94,13 @@ def find_assumptions(
     line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
     ledgers: Any,  # noqa: ANN401 (any frame narwhals knows)
 ) -> tuple[Assumption, ...]:
-    """Find what explains all differences together."""
+    """Find the single assumptions that explain all differences."""
     lines = _ReportLines(reported, recomputed, differences, line_entries, ledgers)
     fitting = (
         next((assumption for assumption, reading in readings(lines) if lines.fits(reading)), None)
         for readings in ASSUMPTIONS
     )
-    return tuple(one for one in fitting if one)
+    return tuple(assumption for assumption in fitting if assumption)
 
 
 class _ReportLines:
@@ -137,7 +137,7 @@ class _ReportLines:
         self.change = to_minor_units(sums.ending_cash_balance, recomputed.scale) - self.starting
 
     def on(self, days: Days, when: npt.NDArray[np.int64] | None = None) -> Mask:
-        """Whether each line is on some days, or would be at other instants."""
+        """Mark the lines of some days, by their own or other instants."""
         when = self.as_given.when if when is None else when
         found = np.zeros(len(when), np.bool_)
         for start, end in days:
@@ -145,32 +145,32 @@ class _ReportLines:
         return found
 
     def on_dates(self, first: dt.date, last: dt.date) -> Mask:
-        """Whether each line is on some local dates."""
+        """Mark the lines of some local dates."""
         return self.on(Period(first, last, self.period.time_zone).instants())
 
     def entry_ids(self, chosen: Mask) -> tuple[str, ...]:
-        """Entries of some lines."""
+        """List the entries of some lines."""
         return tuple(dict.fromkeys(self.table["journal_entry_id"].filter(pa.array(chosen)).to_pylist()))
 
     def of_entries(self, entry_ids: Sequence[str]) -> Mask:
-        """Whether each line is of one of some entries."""
+        """Mark the lines of some entries."""
         found: Mask = pc.is_in(self.table["journal_entry_id"], value_set=pa.array(entry_ids, pa.string())).to_numpy()
         return found
 
     def describe_entries(self, entry_ids: Sequence[str]) -> str:
-        """Name the first few entries by id, day and text, and count the others."""
+        """Name the first few entries by id, day and text; count others."""
         named, texts = entry_ids[:_MAX_NAMED], {}
         for row in self.table.filter(pa.array(self.of_entries(named))).to_pylist():
             text = f' "{row["journal_entry_description"]}"' if row["journal_entry_description"] else ""
             day = local_date(row["datetime"], self.zone)
             texts[row["journal_entry_id"]] = f"entry {row['journal_entry_id']} of {day_label(day)}{text}"
         more = len(entry_ids) - len(named)
-        return ", ".join(texts[one] for one in named) + (f" and {more:,} more" if more else "")
+        return ", ".join(texts[entry_id] for entry_id in named) + (f" and {more:,} more" if more else "")
 
     def fits(self, reading: _Reading) -> bool:
-        """Whether the report recomputed under a reading is the reported one in every figure.
+        """Return whether the report, recomputed under a reading, is the reported one.
 
-        One that cannot be recomputed, such as with a ledger that the chart of accounts lacks, does not fit.
+        A reading that cannot be recomputed, such as with a ledger that the chart of accounts lacks, does not fit.
         """
         period = Period(self.period.start_date, self.period.end_date, reading.time_zone)
         units = np.where(reading.counted, self.entries.units, 0)
@@ -179,10 +179,10 @@ class _ReportLines:
         lines = self.table.drop_columns(["units", "datetime"])
         lines = lines.append_column("datetime", pa.array(reading.when).cast(INSTANT_TYPE))
         lines = lines.append_column("signed_amount", amount_column(units, self.recomputed.scale))
-        flags = pa.array([one in reading.cash for one in self.names])
+        flags = pa.array([ledger_id in reading.cash for ledger_id in self.names])
         balances = self.reported.exact().starting_balances
         supplied = zip(balances["ledger_id"], balances["cash_balance"], strict=True)
-        starting = {one: amount for one, amount in supplied if one in reading.cash}
+        starting = {ledger_id: amount for ledger_id, amount in supplied if ledger_id in reading.cash}
         try:
             books = Books(
                 lines.filter(pa.array(reading.counted)),
@@ -200,12 +200,12 @@ class _ReportLines:
             tables = assumed.exact()
             when = tables.lines["line_id"].map(dates).astype(tables.lines["datetime"].dtype)
             assumed = replace(assumed, _exact=tables._replace(lines=tables.lines.assign(datetime=when)))
-        if any(one.differences for one in compare_figures(self.reported, assumed).values()):
+        if any(compared.differences for compared in compare_figures(self.reported, assumed).values()):
             return False
         return not compare_lines(self.reported, assumed, self.table, {}).differences
 
     def _moves_reported_cash(self, period: Period, reading: _Reading, units: Units) -> bool:
-        """Whether the cash balances would be the reported ones."""
+        """Return whether a reading gives the reported cash balances."""
         on_cash = self.entries.on(reading.cash)
         starting, change = (
             int(units[self.on(days, reading.when) & on_cash].sum())
@@ -215,12 +215,12 @@ class _ReportLines:
 
 
 def _days_of_another_zone(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Try the days of every other zone of the interface; zones whose days hold the same lines are one reading."""
+    """Try the days of other zones; zones with equal days count once."""
     period, touching = lines.period, lines.entries.of_entries_with(lines.on_cash)
 
     @cache
     def divide(*days: Days) -> bytes:
-        return b"".join(lines.on(one)[touching].tobytes() for one in days)
+        return b"".join(lines.on(zone_days)[touching].tobytes() for zone_days in days)
 
     zones: defaultdict[bytes, list[str]] = defaultdict(list)
     for name in sorted(time_zone_names() - {LOCALTIME}, key=_rank):
@@ -250,18 +250,19 @@ def _without_last_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Readin
 
 def _other_transfers(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
     """Count the ledger of transfers between accounts in or out of cash."""
-    for one in lines.transfers:
-        is_cash = one in lines.as_given.cash
+    for ledger_id in lines.transfers:
+        is_cash = ledger_id in lines.as_given.cash
         verb, other = ("does not count", "does") if is_cash else ("counts", "does not")
-        sentence = f"The report {verb} {lines.names[one]} ({one}) as cash; the chart of accounts {other}."
-        yield Assumption("cash", sentence), lines.as_given._replace(cash=lines.as_given.cash ^ {one})
+        sentence = f"The report {verb} {lines.names[ledger_id]} ({ledger_id}) as cash; the chart of accounts {other}."
+        yield Assumption("cash", sentence), lines.as_given._replace(cash=lines.as_given.cash ^ {ledger_id})
 
 
 def _opening_on_first_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Take entries of the first day, those of opening balances, those that the report lacks, or all, for balances."""
+    """Move entries of the first day into the starting balance."""
     first = lines.period.start_date
     before = _microseconds(lines.period.instants()[0].start) - 1
-    lacking = [one.journal_entry_id or "" for one in lines.differences if one.what == "line" and one.reported is None]
+    unreported = [row for row in lines.differences if row.what == "line" and row.reported is None]
+    lacking = [row.journal_entry_id or "" for row in unreported]
     first_day = lines.on_dates(first, first)
     for chosen in (first_day & (lines.of_opening | lines.of_entries(lacking)), first_day):
         if chosen.any():
@@ -279,7 +280,7 @@ ASSUMPTIONS: tuple[Callable[[_ReportLines], Iterator[tuple[Assumption, _Reading]
     _other_transfers,
     _opening_on_first_day,
 )
-"""What is tried; of each the first reading that fits is named."""
+"""Each yields the readings to try; its first reading that fits is named."""
 
 
 def _microseconds(instant: dt.datetime) -> int:
@@ -287,7 +288,7 @@ def _microseconds(instant: dt.datetime) -> int:
 
 
 def _lines_around(exact: ExactLines, period: Period) -> pa.Table:
-    """Lines with exact units around a period, and the sum of earlier ones for each ledger."""
+    """Select the lines around a period, and sum earlier ones by ledger."""
     start = max(period.start_date, dt.date.min + _PADDING + _DAY) - _PADDING
     end = min(period.end_date, dt.date.max - _PADDING - _DAY) + _PADDING
     padded = Period(start, end, period.time_zone)

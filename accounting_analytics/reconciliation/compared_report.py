@@ -1,4 +1,4 @@
-"""Reconciliation of a reported cash flow report with a recomputed one: figure by figure, exactly, causes first.
+"""Compare a reported cash flow report with a recomputed one, figure by figure.
 
 Deployments interpret the interface in different ways (line ids of the cash side, no lines, no rows for zero). An
 interpretation that fits the whole report is accepted and noted; anything else is reported as a difference.
@@ -101,7 +101,7 @@ class ComparedReport(Result):
 
     @property
     def ties(self) -> bool:
-        """Whether every figure compared agrees exactly."""
+        """True if every figure compared agrees exactly."""
         return not self.rows
 
     @cached_property
@@ -111,8 +111,8 @@ class ComparedReport(Result):
 
     @property
     def compared_everything(self) -> bool:
-        """Whether every figure of the report was compared: also its lines, and totals with descendants."""
-        return not any(one.not_compared for one in self.comparisons)
+        """True if every figure of the report was compared: also its lines, and totals with descendants."""
+        return not any(comparison.not_compared for comparison in self.comparisons)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -132,7 +132,7 @@ class ComparedReport(Result):
 
     @property
     def not_compared(self) -> tuple[str, ...]:
-        """What was not compared, such as ``totals not compared (3 of 10)``; empty where everything was."""
+        """Texts on what was not compared, such as ``totals not compared (3 of 10)``."""
         return describe_not_compared(self.comparisons)
 
     def _verdict(self) -> str:
@@ -144,31 +144,32 @@ class ComparedReport(Result):
                 "reported and recomputed cash flow agree" if self.compared_everything else "the figures compared agree"
             )
             return f"{compared} to the last digit"
-        causes = sum(one.role == CAUSE for one in self.rows)
+        causes = sum(row.role == CAUSE for row in self.rows)
         counted = f", {causes} of them {'a cause' if causes == 1 else 'causes'}" if causes < len(self.rows) else ""
-        only_totals = all(one.what in TOTALS for one in self.rows)
+        only_totals = all(row.what in TOTALS for row in self.rows)
         return f"{differences}{counted}{', all in totals: the cause is the hierarchy' if only_totals else ''}"
 
     def _parts(self) -> Iterator[ResultPart]:
         return self.parts()
 
     def parts(self) -> Iterator[ResultPart]:
-        """Show assumptions that fit, every cause and why, the figures that follow, and what was compared."""
+        """Yield fitting assumptions, explained causes, figures that follow, and counts."""
         yield ResultPart(self._assumptions())
         rows = self._listed()
-        for causes, sums in _groups(rows):
+        for causes, sums in _group_causes(rows):
             yield ResultPart([f"- {_describe(row)}" for row in causes], self._for_people(causes), None)
             yield ResultPart(sums)
-        yield ResultPart(self._left(rows))
+        yield ResultPart(self._describe_rest(rows))
         followers = [row for row in rows if row.role != CAUSE]
         yield ResultPart([], self._for_people(followers), _MAX_CONSEQUENCES, "figures that follow; .frame has all")
         width = max(len(kind.title) for kind in KINDS.values())
         lines, table = [f"{'':{width}}  compared  differ  not compared"], []
-        for one in self.comparisons:
-            title, *counts = KINDS[one.what].title, one.compared, one.differing, one.not_compared
-            proves = "" if one.independent else "  (supplied: proves nothing)"
+        for comparison in self.comparisons:
+            title = KINDS[comparison.what].title
+            counts = comparison.compared, comparison.differing, comparison.not_compared
+            proves = "" if comparison.independent else "  (supplied: proves nothing)"
             lines.append(f"{title:{width}}  {counts[0]:>8}  {counts[1]:>6}  {counts[2]:>12}{proves}")
-            table.append((title, *counts, "yes" if one.independent else "no, supplied"))
+            table.append((title, *counts, "yes" if comparison.independent else "no, supplied"))
         columns = ["figure", "compared", "differ", "not compared", "independent"]
         yield ResultPart(lines, pd.DataFrame(table, columns=columns))
 
@@ -176,14 +177,14 @@ class ComparedReport(Result):
     def explanations(self) -> tuple[str, ...]:
         """Sentences on why the reports differ: assumptions that fit, every cause, sums, and what is unexplained."""
         rows = self._listed()
-        causes = (text for of_group, sums in _groups(rows) for text in (*map(_describe, of_group), *sums))
-        return (*self._assumptions(), *causes, *self._left(rows))
+        causes = (text for of_group, sums in _group_causes(rows) for text in (*map(_describe, of_group), *sums))
+        return (*self._assumptions(), *causes, *self._describe_rest(rows))
 
     def _assumptions(self) -> list[str]:
-        """Sentences of what explains the whole report."""
-        return [f"{one.sentence} So read, every figure compared agrees." for one in self.assumptions]
+        """List the sentences of the assumptions that fit."""
+        return [f"{assumption.sentence} So read, every figure compared agrees." for assumption in self.assumptions]
 
-    def _left(self, rows: Sequence[Difference]) -> list[str]:
+    def _describe_rest(self, rows: Sequence[Difference]) -> list[str]:
         """Say what is unexplained, and what only lacks its history."""
         texts = [] if self.assumptions else list(_describe_unexplained(rows))
         if left := len(self.rows) - len(rows):
@@ -197,43 +198,43 @@ class ComparedReport(Result):
             "partial": self.partial,
             "compared_everything": self.compared_everything,
             "hierarchy_inferred": self.hierarchy_inferred,
-            "comparisons": [one._asdict() for one in self.comparisons],
+            "comparisons": [comparison._asdict() for comparison in self.comparisons],
             "differences": self.differences,
             "explanations": self.explanations,
-            "assumptions": [one._asdict() for one in self.assumptions],
+            "assumptions": [assumption._asdict() for assumption in self.assumptions],
             "notes": self.notes,
         }
 
     def _listed(self) -> list[Difference]:
-        """Differences but those of the starting balances, and what they carry on, where the history is missing."""
+        """List the differences, without those that the missing history explains."""
         if not self.without_history:
             return list(self.rows)
-        starting = {_place(row): row.amount for row in self.rows if row.what.startswith("starting_")}
-        return [row for row in self.rows if starting.get(_place(row)) != row.amount]
+        starting = {_figure_and_ledger(row): row.amount for row in self.rows if row.what.startswith("starting_")}
+        return [row for row in self.rows if starting.get(_figure_and_ledger(row)) != row.amount]
 
     def _for_people(self, rows: Sequence[Difference]) -> pd.DataFrame:
-        """Columns that people read before ids, without empty ones, with every digit."""
+        """Order the columns for people, without empty ones, with every digit."""
         exact = Differences.exact_from_columns(differences_columns(rows), self.scale)
         return exact[[*_SHOWN]].dropna(axis="columns", how="all")
 
 
-def _place(row: Difference) -> tuple[str, str | None]:
-    """Figure and ledger of a difference, the same for the start and the end of the period."""
+def _figure_and_ledger(row: Difference) -> tuple[str, str | None]:
+    """Return figure and ledger, alike for starting and ending balances."""
     return row.what.removeprefix("starting_").removeprefix("ending_"), row.ledger_id
 
 
 def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
-    """How many lines and totals were not compared, and how many there are; empty where everything was compared."""
+    """Count the lines and totals that were not compared; empty if none."""
     texts, comparisons = [], list(comparisons)
     for name, kinds in (("lines", ("line",)), ("totals", TOTALS)):
-        chosen = [one for one in comparisons if one.what in kinds]
-        if left := sum(one.not_compared for one in chosen):
-            texts.append(f"{name} not compared ({left} of {left + sum(one.compared for one in chosen)})")
+        chosen = [comparison for comparison in comparisons if comparison.what in kinds]
+        if left := sum(comparison.not_compared for comparison in chosen):
+            texts.append(f"{name} not compared ({left} of {left + sum(comparison.compared for comparison in chosen)})")
     return tuple(texts)
 
 
 def _describe(row: Difference) -> str:
-    """One difference as a line of text."""
+    """Describe a difference in a line of text."""
     day = f" of {day_label(row.local_date)}" if row.local_date else ""
     text = f' "{row.description}"' if row.description else ""
     account = f" on {row.cash_account}" if row.cash_account else ""
@@ -253,8 +254,8 @@ def _ledger(row: Difference) -> str:
     return f"{row.category or row.ledger_name} ({row.ledger_id})"
 
 
-def _groups(rows: Sequence[Difference]) -> Iterator[tuple[list[Difference], list[str]]]:
-    """Group the causes, and compare what those of flows and of balances sum to with the gaps of the report."""
+def _group_causes(rows: Sequence[Difference]) -> Iterator[tuple[list[Difference], list[str]]]:
+    """Group the causes, and compare their sums with the report's gaps."""
     lines = _sums_of_lines(rows)
     for kinds, figure, part_of in _GROUPS:
         causes = [row for row in rows if row.role == CAUSE and row.what in kinds]
@@ -278,12 +279,12 @@ def _describe_sum(rows: Sequence[Difference], gap: Decimal, figure: str) -> str:
 
 
 def _sums_of_lines(rows: Iterable[Difference]) -> Mapping[str | None, Decimal]:
-    """Sum the lines that differ by ledger."""
+    """Sum the differing lines of each ledger."""
     return sum_by_key((row.ledger_id, row.amount) for row in rows if row.what == "line")
 
 
 def _unexplained(row: Difference, lines: Mapping[str | None, Decimal]) -> Decimal:
-    """Amount of a cause that no lines explain, nor a ledger that one report lacks or does not count as cash."""
+    """Return the part of a cause that no line or ledger explains."""
     is_lacking = None in (row.reported, row.recomputed) and row.ledger_id not in lines
     if row.what == "net_cash_flow":
         return ZERO if is_lacking else EXACT.subtract(row.amount, lines.get(row.ledger_id, ZERO))
@@ -300,9 +301,10 @@ def _describe_unexplained(rows: Sequence[Difference]) -> Iterator[str]:
 
 
 def differences_by_month(reconciliations: Sequence[ComparedReport]) -> pd.DataFrame:
-    """Differences in the figures of each ledger by month; those of a month with no such, in lines or sums, as they are.
+    """Tabulate the differences of each ledger by month.
 
-    Lines, totals with descendants and sums of the report contain the same differences again.
+    Lines, totals with descendants and sums of the report repeat these differences, so they are listed only for a month
+    that has no others.
     """
     rows: list[tuple[Any, ...]] = []
     for month in reconciliations:
@@ -322,15 +324,15 @@ def compare_reports(
 ) -> ComparedReport:
     """Compare a report of the service with a recomputed one: lines, ledgers, balances, cash and identity.
 
-    The line entries explain lines that only the report has; with the ledgers too, a single assumption is looked for
-    that explains the whole report. They are read only where the reports differ.
+    The line entries explain lines that only the report has. With the ledgers too, single assumptions are tried that
+    explain the whole report. Both are read only where the reports differ.
     """
     notes = _require_comparable(reported, recomputed)
     names = _ledger_names(reported, recomputed)
     with localcontext(EXACT):
         compared = compare_figures(reported, recomputed)
         compared["line"] = compare_lines(reported, recomputed, line_entries, names)
-        differs = any(one.differences for one in compared.values())
+        differs = any(kind.differences for kind in compared.values())
         tree = LedgerTree.from_frame(ledgers) if differs and ledgers is not None else None
         hierarchy = None if tree is None or tree.without_known_parent else tree.hierarchy
         rows = explain_differences(compared, reported, recomputed, hierarchy)
@@ -342,7 +344,7 @@ def compare_reports(
     chart = None if tree is None else LedgerNames(tree.names, tree.hierarchy)
     return ComparedReport(
         period=recomputed.period,
-        rows=tuple(_with_names(one, names, chart) for one in rows),
+        rows=tuple(_with_names(row, names, chart) for row in rows),
         comparisons=tuple(compared[what].comparison for what in KINDS),
         notes=(
             *notes,
@@ -359,7 +361,7 @@ def compare_reports(
 
 
 def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) -> list[str]:
-    """Refuse two reports of different days, scales or tags; return the assumptions made."""
+    """Refuse reports that cannot be compared; note zones with equal days."""
     if reported.tag_ids or recomputed.tag_ids:
         raise InputError(
             "a report filtered by tags cannot be reconciled: its balances are not filtered; load it without tag_ids"
@@ -381,7 +383,7 @@ def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) ->
 
 
 def _ledger_names(*reports: CashFlowReport) -> dict[str, str]:
-    """Name of every ledger in some reports; the last one wins."""
+    """Name every ledger in some reports; the last report wins."""
     tables = [
         (table["ledger_id"], table[name])
         for exact in (report.exact() for report in reports)
@@ -394,16 +396,16 @@ def _ledger_names(*reports: CashFlowReport) -> dict[str, str]:
     return {ledger_id: name for ids, names in tables for ledger_id, name in zip(ids, names, strict=True)}
 
 
-def _with_names(one: Difference, names: Mapping[str, str], chart: LedgerNames | None) -> Difference:
-    """Add the name and the path of its ledger to a difference."""
-    if one.ledger_id is None:
-        return one
-    name = names.get(one.ledger_id)
-    path = chart.path(one.ledger_id) if chart and one.ledger_id in chart.ids else name
-    return one._replace(ledger_name=name, category=path)
+def _with_names(row: Difference, names: Mapping[str, str], chart: LedgerNames | None) -> Difference:
+    """Add the ledger's name and path to a difference."""
+    if row.ledger_id is None:
+        return row
+    name = names.get(row.ledger_id)
+    path = chart.path(row.ledger_id) if chart and row.ledger_id in chart.ids else name
+    return row._replace(ledger_name=name, category=path)
 
 
 def _has_no_history(reported: CashFlowReport, recomputed: CashFlowReport) -> bool:
-    """Whether every recomputed starting balance is zero, but not every reported one."""
+    """Return whether only the recomputed starting balances are all zero."""
     starts, zeros = ((report.exact().starting_balances["cash_balance"] != 0).any() for report in (reported, recomputed))
     return bool(starts and not zeros and not recomputed.anchored)

@@ -1,4 +1,4 @@
-"""The certificate of a load: what was checked, how much of it, and whether anything is missing."""
+"""The certificate of a load: the checks made, and what is missing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOT_ONE_MOMENT = {
     "newest": "only the newest days were read again",
     "combined": "the lines are of several loads",
 }
-"""Why a load does not show that its lines are those of one moment, by what it checked."""
+"""Reasons why a load does not show that its lines are those of one moment, by what it checked."""
 _ONE_MOMENT = "the days did not change while they were read"
 _NO_LIST = {False: "the service has no list of them", True: "a file has those with entries"}
 _NO_METADATA = "the frame has no load metadata"
@@ -95,7 +95,7 @@ class Certificate(Result):
         Sums of the two sides.
     found : tuple of LoadProblem
         An entry whose debits and credits differ, a line that its entry or a report names and the load does not have,
-        days that no window covers, a report that does not start with the balances that the one before it ended with.
+        days that no window covers, a report whose starting balances are not the ending balances of the report before.
         `problems` is their table.
     named_lines_checked : bool
         Whether the entries list the ids of their lines (`expand` had ``journal_entry``); otherwise a missing line is
@@ -136,7 +136,7 @@ class Certificate(Result):
 
     @property
     def complete(self) -> bool:
-        """Whether it was checked that no line of the loaded ledgers is missing, and no problem was found."""
+        """True if it was checked that no line of the loaded ledgers is missing, and no problem was found."""
         return not self.found and not self.not_checked
 
     @cached_property
@@ -164,10 +164,10 @@ class Certificate(Result):
         return f"complete for {ledgers}: {counts}; debits = credits = {format_amount(self.debits)}; {named}{changes}"
 
     def _describe_moment(self) -> str:
-        """State whether the lines are those of one moment, as the end of the summary."""
+        """Say whether the lines are of one moment, to end the summary."""
         if not self.of_one_moment:
             return ""
-        check = next(one for one in self.checks if one.what == _ONE_MOMENT)
+        check = next(check for check in self.checks if check.what == _ONE_MOMENT)
         if not check.checked:
             return f"; of one moment: not checked ({check.note})"
         if not check.note:
@@ -181,7 +181,7 @@ class Certificate(Result):
         checks = [(check.what, check.checked, check.failed, check.note) for check in self.checks]
         columns = ["check", "checked", "failed", "not checked because"]
         yield ResultPart([f"{'checked':>9}  {'failed':>7}", *rows], pd.DataFrame(checks, columns=columns))
-        shown = [f"- {one}" for one in self.found[:_MAX_PROBLEMS_SHOWN]]
+        shown = [f"- {problem}" for problem in self.found[:_MAX_PROBLEMS_SHOWN]]
         more = len(self.found) - len(shown)
         lines = [*shown, *([f"- and {more:,} more: see .problems"] if more else [])]
         exact = Problems.exact_from_columns(self._columns(), self.scale)
@@ -205,11 +205,11 @@ class Certificate(Result):
         }
 
     def _columns(self) -> dict[str, list[Any]]:
-        return {name: [getattr(one, name) for one in self.found] for name in Problems.dtypes()}
+        return {name: [getattr(problem, name) for problem in self.found] for name in Problems.dtypes()}
 
 
 def _describe(check: Check) -> list[str]:
-    """Lines of a check: its counts, what it checks, and why nothing could be checked."""
+    """Write the lines of a check: counts, subject, and note."""
     head = f"{check.checked:>9,}  {check.failed:>7,}  "
     indent = " " * len(head)
     lines = textwrap.wrap(check.what, TERMINAL_WIDTH, initial_indent=head, subsequent_indent=indent)
@@ -217,8 +217,8 @@ def _describe(check: Check) -> list[str]:
     return [*lines, *textwrap.wrap(note, TERMINAL_WIDTH, initial_indent=indent, subsequent_indent=indent)]
 
 
-def _checked(what: str, count: int, problems: Iterable[LoadProblem] = (), note: str = "") -> Checked:
-    """Return a check each of whose problems is a case that failed."""
+def _make_check(what: str, count: int, problems: Iterable[LoadProblem] = (), note: str = "") -> Checked:
+    """Make a check; each of its problems is a failed case."""
     found = list(problems)
     return Check(what, count, len(found), note), found
 
@@ -257,7 +257,7 @@ def check_completeness(books: Books) -> Certificate:
         _check_report_lines(lines, reports),
         _check_report_balances(reports),
         _check_one_moment(extent),
-        _checked("the loaded ledgers are all ledgers of the books", 0, note=_NO_LIST[extent.is_file]),
+        _make_check("the loaded ledgers are all ledgers of the books", 0, note=_NO_LIST[extent.is_file]),
     ]
     signed = lines["signed_amount"]
     return Certificate(
@@ -279,25 +279,25 @@ def check_completeness(books: Books) -> Certificate:
 
 
 def _check_repeats(line_entries: pd.DataFrame) -> Checked:
-    """Lines that the frame has more than once, as after joining loads that overlap."""
+    """Find repeated lines, as after joining loads that overlap."""
     counts = line_entries["id"].value_counts(sort=False)
     problems = (
         LoadProblem(f"the line appears {count} times", line_entry_id=str(line_id))
         for line_id, count in counts[counts > 1].sort_index().items()
     )
-    return _checked("every line appears once", len(counts), problems)
+    return _make_check("every line appears once", len(counts), problems)
 
 
 def _check_balance(line_entries: pd.DataFrame) -> Checked:
-    """Entries whose debits and credits differ."""
+    """Find entries whose debits and credits differ."""
     sums = line_entries.groupby("journal_entry_id", sort=True)["signed_amount"].sum()
     gaps = sums[sums != 0].items()
     problems = (LoadProblem("debits and credits differ", str(entry_id), difference=gap) for entry_id, gap in gaps)
-    return _checked("debits equal credits in every entry", len(sums), problems)
+    return _make_check("debits equal credits in every entry", len(sums), problems)
 
 
 def _describe_opposing_ledgers(line_entries: pd.DataFrame, extent: Extent) -> str:
-    """Describe the ledgers opposite the loaded ones that were not loaded; empty where there are none."""
+    """Describe the opposing ledgers that were not loaded; empty without any."""
     if "opposing_ledger_ids" in line_entries:
         loaded = set(line_entries["ledger_id"] if extent.windows is None else extent.windows)
         absent = set(split_lists(line_entries["opposing_ledger_ids"].drop_duplicates())) - loaded
@@ -313,10 +313,10 @@ def _describe_opposing_ledgers(line_entries: pd.DataFrame, extent: Extent) -> st
 
 
 def _check_named_lines(line_entries: pd.DataFrame) -> Checked:
-    """Lines that an entry names and the load does not have."""
+    """Find lines that an entry names and the load lacks."""
     what = "every line that an entry names was loaded"
     if "journal_entry_line_entry_ids" not in line_entries:
-        return _checked(what, 0, note="the entries do not list their lines (expand journal_entry)")
+        return _make_check(what, 0, note="the entries do not list their lines (expand journal_entry)")
     entries = line_entries.drop_duplicates("journal_entry_id")
     ids = split_lists(entries["journal_entry_line_entry_ids"])
     named = entries[["journal_entry_id"]].join(ids, how="inner")
@@ -325,40 +325,40 @@ def _check_named_lines(line_entries: pd.DataFrame) -> Checked:
         LoadProblem("a line the entry names is missing", entry_id, line_id)
         for entry_id, line_id in missing.itertuples(index=False)
     )
-    return _checked(what, len(ids), problems)
+    return _make_check(what, len(ids), problems)
 
 
 def _check_windows(extent: Extent) -> Checked:
-    """Ledgers whose windows do not cover every day of the period once."""
+    """Find ledgers whose windows do not cover every day once."""
     what = "the windows cover every day of every ledger"
     if extent.windows is None:
-        return _checked(what, 0, note=_NO_METADATA)
+        return _make_check(what, 0, note=_NO_METADATA)
     problems = (
         LoadProblem("days were not read", where=f"ledger {ledger_id}: {days}")
         for ledger_id, text in extent.windows.items()
         if (days := _uncovered_days(parse_days(text), extent.days))
     )
-    return _checked(what, len(extent.windows), problems)
+    return _make_check(what, len(extent.windows), problems)
 
 
 def _check_one_moment(extent: Extent) -> Checked:
-    """State the days that the load read twice, without a change; a change would have been an error of the load."""
+    """Count the days that the load read twice without a change."""
     if not extent.is_stated:
-        return _checked(_ONE_MOMENT, 0, note=_NO_METADATA)
+        return _make_check(_ONE_MOMENT, 0, note=_NO_METADATA)
     first, _, last = extent.moment.partition("/")
     if not first:
-        return _checked(_ONE_MOMENT, 0, note="the load does not state it")
+        return _make_check(_ONE_MOMENT, 0, note="the load does not state it")
     if not last:
         note = _NOT_ONE_MOMENT.get(extent.consistency, "no day was read again")
-        return _checked(_ONE_MOMENT, 0, note=note)
+        return _make_check(_ONE_MOMENT, 0, note=note)
     loaded = extent.days
     days = Period(first, last, loaded.time_zone)
     note = f"the other {loaded.days - days.days:,} days of {period_label(loaded)}" if days.days < loaded.days else ""
-    return _checked(_ONE_MOMENT, days.days, note=note)
+    return _make_check(_ONE_MOMENT, days.days, note=note)  # a change would have been an error of the load
 
 
 def _uncovered_days(windows: list[DayRange], period: Period) -> str:
-    """Days of the period that no window of a ledger covers, or that two cover."""
+    """Describe the days that no window covers, or that two cover."""
     if not windows:
         return f"{period.start_date} to {period.end_date}"
     windows.sort()
@@ -375,17 +375,17 @@ def _uncovered_days(windows: list[DayRange], period: Period) -> str:
 
 
 def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> Checked:
-    """Lines of the reports that the load does not have, or has with a different amount."""
+    """Find report lines that the load lacks or has with another amount."""
     what = "every line of the reports was loaded with its amount"
     if not reports:
-        return _checked(what, 0, note="no report was given")
+        return _make_check(what, 0, note="no report was given")
     count = sum(len(report.exact().lines) for report in reports)
     found = (problem for report in reports for problem in _compare_lines(line_entries, report))
-    return _checked(what, count, found, "" if count else "the reports have no lines")
+    return _make_check(what, count, found, "" if count else "the reports have no lines")
 
 
 def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterator[LoadProblem]:
-    """Problems of one report; where it gives the id of a cash line, the entry's lines on the ledger are compared."""
+    """Compare the lines of a report with those loaded."""
     lines = line_entries[["id", "ledger_id", "journal_entry_id", "signed_amount"]]
     pairs = report.exact().lines.merge(lines, left_on="line_id", right_on="id", how="left", suffixes=("", "_loaded"))
     is_missing = pairs["id"].isna()
@@ -396,7 +396,7 @@ def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterat
     same_ledger = pairs["ledger_id"] == pairs["ledger_id_loaded"]
     yield from _different_amounts(pairs[~is_missing & same_ledger], report)
     by_entry = pairs[~is_missing & ~same_ledger]
-    if len(by_entry):
+    if len(by_entry):  # the report gives ids of cash lines: compare what an entry has on the ledger
         reported = by_entry.groupby(["journal_entry_id", "ledger_id"], as_index=False)["amount"].sum()
         sums = lines.groupby(["journal_entry_id", "ledger_id"], as_index=False)["signed_amount"].sum()
         both = reported.merge(sums, on=["journal_entry_id", "ledger_id"], how="left").assign(line_id=None)
@@ -404,7 +404,7 @@ def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterat
 
 
 def _different_amounts(pairs: pd.DataFrame, report: CashFlowReport) -> Iterator[LoadProblem]:
-    """Problems of reported amounts that are not the opposite of the loaded amount."""
+    """Find reported amounts that are not the opposite of the loaded."""
     columns = ["line_id", "journal_entry_id", "ledger_id", "amount", "signed_amount"]
     for line_id, entry_id, ledger_id, reported, signed in pairs[columns].itertuples(index=False):
         if pd.isna(signed) or reported != -signed:
@@ -424,13 +424,13 @@ def _check_report_balances(reports: list[CashFlowReport]) -> Checked:
         and after.period.time_zone == before.period.time_zone
     ]
     if not neighbours:
-        return _checked(what, 0, note="no two reports have adjoining periods")
+        return _make_check(what, 0, note="no two reports have adjoining periods")
     found = [problem for before, after in neighbours for problem in _compare_balances(before, after)]
-    return Check(what, len(neighbours), len({one.where for one in found})), found
+    return Check(what, len(neighbours), len({problem.where for problem in found})), found
 
 
 def _compare_balances(before: CashFlowReport, after: CashFlowReport) -> Iterator[LoadProblem]:
-    """Balances that one report ended with and the next one does not start with."""
+    """Find balances that differ between a report's end and the next's start."""
     where = f"between {before.period.end_date} and {after.period.start_date}"
     if gap := after.exact().starting_cash_balance - before.exact().ending_cash_balance:
         problem = "the starting cash balance differs from the ending cash balance before"

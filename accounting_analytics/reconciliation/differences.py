@@ -23,7 +23,10 @@ CAUSE, CONSEQUENCE = "cause", "consequence"
 
 
 class ComparedKind(NamedTuple):
-    """A kind of figure: its title, where a report has it (without a table: its sums), and what a total sums."""
+    """A kind of figure: its title, its place in a report, and the kind that a total sums.
+
+    Without a `table` it is a sum of the report.
+    """
 
     title: str
     table: str = ""
@@ -49,7 +52,7 @@ KINDS = {
         "net cash flow with descendants", "ledgers", "total_net_cash_flow", "net_cash_flow"
     ),
 }
-"""What is compared, in the order in which it is shown."""
+"""Kinds of figures that are compared, in the order in which they are shown."""
 TOTALS = tuple(what for what, kind in KINDS.items() if kind.total_of)
 
 
@@ -82,7 +85,7 @@ class Difference(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """How many figures of one kind were compared, how many differ, and whether the comparison proves anything.
+    """Numbers of figures of one kind that were compared, and that differ.
 
     Attributes
     ----------
@@ -112,9 +115,9 @@ class Compared(NamedTuple):
 
 
 def differences_columns(differences: Sequence[Difference]) -> dict[str, list[Any]]:
-    """Columns of a table of differences."""
-    columns = {name: [getattr(one, name) for one in differences] for name in Difference._fields}
-    return {**columns, "difference": [one.amount for one in differences]}
+    """Make the columns of a table of differences."""
+    columns = {name: [getattr(difference, name) for difference in differences] for name in Difference._fields}
+    return {**columns, "difference": [difference.amount for difference in differences]}
 
 
 def compare_figures(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[str, Compared]:
@@ -125,7 +128,8 @@ def compare_figures(reported: CashFlowReport, recomputed: CashFlowReport) -> dic
     totals = expected["total_net_cash_flow"]
     parents = totals.keys() - _ledgers_with_lines(recomputed)
     if parents and parents.isdisjoint(stated["total_net_cash_flow"]):
-        expected["total_net_cash_flow"] = {one: amount for one, amount in totals.items() if one not in parents}
+        own = {ledger_id: amount for ledger_id, amount in totals.items() if ledger_id not in parents}
+        expected["total_net_cash_flow"] = own
         notes["total_net_cash_flow"].append(
             f"The report does not list ledgers without lines of their own, such as parents: {join_ids(parents)}."
         )
@@ -149,7 +153,7 @@ def compare_figures(reported: CashFlowReport, recomputed: CashFlowReport) -> dic
 
 
 def _amounts(report: CashFlowReport) -> dict[str, Amounts]:
-    """Amounts of a report by kind and ledger, None where they are not known; its sums are those of no ledger."""
+    """Read amounts by kind and ledger (None: sums of the report)."""
     exact = report.exact()
     amounts: dict[str, Amounts] = {}
     for what, kind in KINDS.items():
@@ -162,7 +166,7 @@ def _amounts(report: CashFlowReport) -> dict[str, Amounts]:
 
 
 def _ledgers_with_lines(report: CashFlowReport) -> set[str]:
-    """Ledgers that have lines of their own; in a report without lines, those with a net cash flow of their own."""
+    """Find ledgers that have lines or, without lines, a net cash flow."""
     exact = report.exact()
     if report.totals_only:
         return set(exact.ledgers.loc[exact.ledgers["net_cash_flow"] != 0, "ledger_id"])
@@ -170,9 +174,9 @@ def _ledgers_with_lines(report: CashFlowReport) -> set[str]:
 
 
 def _compare(what: str, reported: Amounts, recomputed: Amounts, notes: Sequence[str], *, independent: bool) -> Compared:
-    """Compare amounts by ledger, but those that are not known.
+    """Compare the known amounts by ledger.
 
-    A row that is absent counts as zero: a report may leave rows of zero out, or list more, but not list others instead.
+    A missing row counts as zero: a report may leave rows of zero out, or list more, but not list others instead.
     """
     listed = {**recomputed, **reported}
     without_parents = {ledger_id for ledger_id, amount in recomputed.items() if amount is None}
@@ -184,7 +188,7 @@ def _compare(what: str, reported: Amounts, recomputed: Amounts, notes: Sequence[
         for ledger_id in listed
         if ledger_id not in unknown
     ]
-    differences = [one for one in amounts if one.amount or one.ledger_id in others]
+    differences = [difference for difference in amounts if difference.amount or difference.ledger_id in others]
     reasons = (
         (len(without_parents), "the parents of some ledgers are not known"),
         (len(unknown - without_parents), "the report does not state them"),

@@ -1,4 +1,4 @@
-"""Why figures differ: each is a cause, which is explained, or it follows from others; causes come first."""
+"""Explain each figure that differs, or show that it follows from others."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     Lines = Mapping[str | None, list[Difference]]
 
 _PLAIN = frozenset({OMITTED, NOT_GIVEN, NOT_RECOMPUTED})
-"""Explanations of a line that say no more than that its whole ledger is missing."""
+"""Explanations that the lines of a missing ledger have, and that say no more than this."""
 
 
 class _Known(NamedTuple):
-    """What explains figures: the reports, what differs by kind and ledger, and what was concluded from the lines.
+    """The reports, their gaps and their lines, from which figures are explained.
 
-    `missing` are the ledgers that one report lacks, `rest` what neither starting balances nor lines explain of the
-    ending balances.
+    `missing` are the ledgers that one report lacks; `rest` are the parts of ending balances that neither starting
+    balances nor lines explain.
     """
 
     reported: CashFlowReport
@@ -55,12 +55,12 @@ def explain_differences(
     recomputed: CashFlowReport,
     hierarchy: Hierarchy | None,
 ) -> list[Difference]:
-    """Say why each figure differs that does not follow from others; causes come first.
+    """Explain the differences that do not follow from others, and list them first.
 
-    Without a known hierarchy a total follows wherever a figure without descendants differs.
+    Without a known hierarchy, a total follows if any figure without descendants differs.
     """
     found = {what: compared[what].differences for what in KINDS}
-    gaps = {what: {one.ledger_id: one.amount for one in rows} for what, rows in found.items()}
+    gaps = {what: {row.ledger_id: row.amount for row in rows} for what, rows in found.items()}
     lines: defaultdict[str | None, list[Difference]] = defaultdict(list)
     for line in found["line"]:
         lines[line.ledger_id].append(line)
@@ -72,35 +72,35 @@ def explain_differences(
         has_lines=bool(compared["line"].comparison.compared or has_none),
         gaps=gaps,
         lines=lines,
-        missing=frozenset(one.ledger_id for one in found["net_cash_flow"] if _is_missing(one, lines)),
+        missing=frozenset(row.ledger_id for row in found["net_cash_flow"] if _is_missing(row, lines)),
         rest=_unexplained_endings(gaps, found["line"], (reported, recomputed)),
     )
     rows = []
     for what, explain in _EXPLAIN.items():
-        for one in found[what]:
-            explanation = explain(one, known)
-            rows.append(one._replace(explanation=explanation or "", role=CAUSE if explanation else CONSEQUENCE))
-    if any(one.role == CAUSE and one.what != "identity" for one in rows):
-        rows = [one._replace(explanation="", role=CONSEQUENCE) if one.what == "identity" else one for one in rows]
-    return sorted(rows, key=lambda one: one.role != CAUSE)
+        for row in found[what]:
+            explanation = explain(row, known)
+            rows.append(row._replace(explanation=explanation or "", role=CAUSE if explanation else CONSEQUENCE))
+    if any(row.role == CAUSE and row.what != "identity" for row in rows):
+        rows = [row._replace(explanation="", role=CONSEQUENCE) if row.what == "identity" else row for row in rows]
+    return sorted(rows, key=lambda row: row.role != CAUSE)
 
 
 def _is_missing(net: Difference, lines: Lines) -> bool:
-    """Whether one report lacks a ledger with all that is on it."""
+    """Return whether one report lacks a ledger with all its lines."""
     of_ledger = lines.get(net.ledger_id, [])
     if net.reported is not None and net.recomputed is not None:
         return False
-    is_plain = all(one.explanation in _PLAIN for one in of_ledger)
+    is_plain = all(line.explanation in _PLAIN for line in of_ledger)
     return not of_ledger or (is_plain and len(of_ledger) > 1 and _sum(of_ledger) == net.amount)
 
 
 def _unexplained_endings(
     gaps: Mapping[str, Gaps], lines: Iterable[Difference], reports: Iterable[CashFlowReport]
 ) -> dict[str | None, Decimal]:
-    """Subtract from the ending balances that differ what differs before, and the lines that differ, by account.
+    """Subtract explained amounts from the differences of ending balances, by account.
 
-    The cash account of a line is known by its name; where that is not known, or shared by several, only the sum over
-    all accounts tells whether the flows account for the balances: nothing is left then.
+    The cash account of a line is known by its name. Where that is not known, or several accounts have it, only the sum
+    over all accounts shows whether the flows explain the balances; then nothing is left.
     """
     starts, ends = gaps["starting_balance"], gaps["ending_balance"]
     rest = {account: ends.get(account, ZERO) - starts.get(account, ZERO) for account in {**ends, **starts}}
@@ -135,7 +135,7 @@ def _explain_net(net: Difference, known: _Known) -> str | None:
 
 
 def _describe_missing(net: Difference, count: int, known: _Known) -> str:
-    """Say which report does not list a ledger, and how many lines the other has on it."""
+    """Say which report lacks a ledger, and what the other has there."""
     is_unreported = net.reported is None
     which = "the report does not list" if is_unreported else "only the report lists"
     amount = net.recomputed if is_unreported else net.reported
@@ -149,29 +149,29 @@ def _describe_missing(net: Difference, count: int, known: _Known) -> str:
 
 def _explain_start(start: Difference, known: _Known) -> str:
     if known.recomputed.anchored:
-        return _of_cash(start) or "not the balance that was supplied"
+        return _cash_in_one_report(start) or "not the balance that was supplied"
     history = "the lines before the period, if any, sum to a different balance; check that the history is complete"
-    return _of_cash(start) or history
+    return _cash_in_one_report(start) or history
 
 
 def _explain_end(end: Difference, known: _Known) -> str | None:
     if end.amount and not known.rest.get(end.ledger_id):
         return None
     if end.amount == known.gaps["starting_balance"].get(end.ledger_id, ZERO):
-        return _of_cash(end) or "carried over from the starting balance"
-    return _of_cash(end) or "the lines of the period change this ledger by a different amount"
+        return _cash_in_one_report(end) or "carried over from the starting balance"
+    return _cash_in_one_report(end) or "the lines of the period change this ledger by a different amount"
 
 
-def _of_cash(balance: Difference) -> str:
-    """Which report alone counts a ledger as cash; empty if both do."""
+def _cash_in_one_report(balance: Difference) -> str:
+    """Say which report alone counts a ledger as cash, if one does."""
     if balance.recomputed is None:
         return CASH_ONLY_REPORTED
     return CASH_ONLY_RECOMPUTED if balance.reported is None else ""
 
 
-def _explain_total(one: Difference, known: _Known) -> str | None:
-    own = known.gaps[KINDS[one.what].total_of]
-    if one.ledger_id in known.missing or _is_sum(one, own, known.hierarchy):
+def _explain_total(difference: Difference, known: _Known) -> str | None:
+    own = known.gaps[KINDS[difference.what].total_of]
+    if difference.ledger_id in known.missing or _is_sum(difference, own, known.hierarchy):
         return None
     if own:
         return "the figures of its descendants differ, or the report sums other descendants"
@@ -182,12 +182,12 @@ def _explain_total(one: Difference, known: _Known) -> str | None:
     return f"all figures without descendants agree: the cause is the hierarchy, {cause}"
 
 
-def _is_sum(one: Difference, own: Gaps, hierarchy: Hierarchy | None) -> bool:
-    """Whether a total differs by just what its own figure and those of its descendants differ by."""
+def _is_sum(difference: Difference, own: Gaps, hierarchy: Hierarchy | None) -> bool:
+    """Return whether a total differs by what its parts differ by."""
     if hierarchy is None or not any(own.values()):
         return any(own.values())
-    tree = [gap for other, gap in own.items() if one.ledger_id in (other, *hierarchy.ancestors(other or ""))]
-    return one.amount == sum(tree, ZERO)
+    tree = [gap for part, gap in own.items() if difference.ledger_id in (part, *hierarchy.ancestors(part or ""))]
+    return difference.amount == sum(tree, ZERO)
 
 
 def _explain_cash(cash: Difference, known: _Known) -> str | None:
@@ -216,8 +216,8 @@ _EXPLAIN: dict[str, Callable[[Difference, _Known], str | None]] = {
     "ending_total_balance": _explain_total,
     "total_net_cash_flow": _explain_total,
 }
-"""Says why a figure differs, None where that follows from others, by kind and in the order of :data:`KINDS`."""
+"""Functions that say why a figure differs, or None where that follows from others, by kind and in its order."""
 
 
 def _sum(differences: Iterable[Difference]) -> Decimal:
-    return sum((one.amount for one in differences), ZERO)
+    return sum((difference.amount for difference in differences), ZERO)

@@ -1,4 +1,4 @@
-"""Comparison of the cash flow lines of two reports, one by one, and why they differ."""
+"""Compare the cash flow lines of two reports, and explain their differences."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ class LinePair(NamedTuple):
         return [line for line in (self.reported, self.recomputed) if line]
 
     def known(self, name: str) -> Any:  # noqa: ANN401 (a field of a line)
-        """Field of the line as recomputed, or else as reported."""
+        """Return a field of the line as recomputed, or else as reported."""
         return next(filter(None, (getattr(line, name) for line in reversed(self.lines))), None)
 
     @property
     def is_repeated(self) -> bool:
-        """Whether the report has several rows that all equal the recomputed line."""
+        """True if the report has several rows that all equal the recomputed line."""
         if self.reported is None or self.recomputed is None or self.reported.rows == 1:
             return False
         return self.reported.lowest == self.reported.highest == self.recomputed.amount
@@ -82,7 +82,7 @@ def compare_lines(
     line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
     names: Mapping[str, str],
 ) -> Compared:
-    """Compare line by line: by line id and ledger, or by entry and ledger where the report has cash-side ids."""
+    """Compare lines by ledger and id, or entry if ids are cash-side."""
     lines, expected = reported.exact().lines, recomputed.exact().lines
     if lines.empty and not expected.empty:
         count = len(expected)
@@ -92,14 +92,14 @@ def compare_lines(
         count = len(lines)
         note = f"The report was recomputed without lines (lines=False): {count} reported lines were not compared."
         return Compared(Comparison("line", 0, 0, not_compared=count), notes=[note])
-    if _have_same_lines(lines, expected):
+    if _have_same_lines(lines, expected):  # a join takes ten times as long
         return Compared(Comparison("line", len(lines), 0))
     has_cash_side_ids = _has_cash_side_ids(lines, expected, line_entries)
     joined = _join_lines(lines, expected, "journal_entry_id" if has_cash_side_ids else "line_id")
     rows = pa.Table.from_pandas(joined[joined["differs"]], preserve_index=False).to_pylist()
-    ledgers = (one.exact().ledgers for one in (reported, recomputed))
-    nets = (zip(one["ledger_id"], one["net_cash_flow"], strict=True) for one in ledgers)
-    correct = {ledger_id for ledger_id, _ in set.intersection(*map(set, nets))}  # a line may be repeated there
+    ledgers = (report.exact().ledgers for report in (reported, recomputed))
+    nets = (zip(table["ledger_id"], table["net_cash_flow"], strict=True) for table in ledgers)
+    correct = {ledger_id for ledger_id, _ in set.intersection(*map(set, nets))}  # their lines may be repeated
     pairs = [pair for row in rows if not ((pair := _pair(row)).is_repeated and pair.ledger_id in correct)]
     explainer = _LineExplainer(reported, recomputed, pairs, line_entries, names)
     differences = [explainer.difference(pair) for pair in pairs]
@@ -112,7 +112,7 @@ def compare_lines(
 
 
 def _have_same_lines(reported: pd.DataFrame, recomputed: pd.DataFrame) -> bool:
-    """Whether two exact tables have the same lines, in any order; a join takes ten times as long."""
+    """Return whether two exact tables have the same lines, in any order."""
     first, second = (
         pa.Table.from_pandas(lines[_COMPARED], preserve_index=False).sort_by("line_id")
         for lines in (reported, recomputed)
@@ -121,7 +121,7 @@ def _have_same_lines(reported: pd.DataFrame, recomputed: pd.DataFrame) -> bool:
 
 
 def _has_cash_side_ids(reported: pd.DataFrame, recomputed: pd.DataFrame, line_entries: Any) -> bool:  # noqa: ANN401
-    """Whether no reported line id belongs to a category line, and each may belong to the cash side of its entry."""
+    """Return whether all reported line ids may be of cash-side lines."""
     ids, category_ids = (pa.array(lines["line_id"], _IDS) for lines in (reported, recomputed))
     if reported.empty or recomputed.empty or pc.any(pc.is_in(ids, value_set=category_ids)).as_py():
         return False
@@ -132,7 +132,7 @@ def _has_cash_side_ids(reported: pd.DataFrame, recomputed: pd.DataFrame, line_en
 
 
 def _join_lines(reported: pd.DataFrame, recomputed: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Lines of both sides, joined and summed by a key and the ledger, and in what they differ."""
+    """Join the lines of both reports, and mark how they differ."""
     sides = _sum_lines(reported, key), _sum_lines(recomputed, key)
     joined = sides[0].merge(sides[1], on=["key", "ledger_id"], how="outer", suffixes=("_reported", "_recomputed"))
     both = joined["rows_reported"].notna() & joined["rows_recomputed"].notna()
@@ -148,7 +148,7 @@ def _join_lines(reported: pd.DataFrame, recomputed: pd.DataFrame, key: str) -> p
 
 
 def _sum_lines(lines: pd.DataFrame, key: str) -> pd.DataFrame:
-    """One row per key and ledger: the amounts summed, the lowest and highest, and the other fields of the first."""
+    """Sum lines by key and ledger; other fields are the first's."""
     rows = lines.assign(key=lines[key], lowest=lines["amount"], highest=lines["amount"], rows=1)
     first = rows.drop_duplicates(["key", "ledger_id"])
     if len(first) == len(rows):
@@ -168,7 +168,7 @@ def _pair(row: Mapping[str, Any]) -> LinePair:
 
 
 def _describe_accepted(joined: pd.DataFrame, *, is_by_id: bool) -> list[str]:
-    """Name what does not count as a difference: lines summed, fractions of a second, other names of cash ledgers."""
+    """Describe what differs and is accepted: sums, times and cash names."""
     notes = []
     summed = int(((joined["rows_reported"] > 1) & ~joined["differs"]).sum())
     if summed and is_by_id:
@@ -186,7 +186,7 @@ def _describe_accepted(joined: pd.DataFrame, *, is_by_id: bool) -> list[str]:
 
 
 def _select(line_entries: Any, column: str, values: Iterable[str]) -> list[dict[str, Any]]:  # noqa: ANN401
-    """Rows of the line entries whose `column` is one of `values`."""
+    """Select the line entries whose `column` is one of `values`."""
     frame = wrap(line_entries, "line_entries", (*_NEEDED, *_TEXTS))
     require_columns(frame.collect_schema(), _NEEDED, "line_entries")
     rows: list[dict[str, Any]] = collect(frame.filter(nw.col(column).is_in(list(values)))).to_pylist()
@@ -221,7 +221,7 @@ class _LineExplainer:
             self._read(line_entries, pairs)
 
     def _read(self, line_entries: Any, pairs: list[LinePair]) -> None:  # noqa: ANN401 (any frame narwhals knows)
-        """Read all lines of the entries that differ, also of those that lines only in the report belong to."""
+        """Read all lines of the entries that have differing lines."""
         extra = [pair.known("line_id") for pair in pairs if pair.recomputed is None]
         found = _select(line_entries, "id", extra) if extra else []
         entry_ids = {pair.known("journal_entry_id") for pair in pairs} | {row["journal_entry_id"] for row in found}
@@ -233,7 +233,7 @@ class _LineExplainer:
                 self._cash_entry_ids.add(row["journal_entry_id"])
 
     def difference(self, pair: LinePair) -> Difference:
-        """Return a pair as a difference that says why, with what a person knows the line by."""
+        """Make an explained difference of a pair, with texts for people."""
         entry_id, moment, cash_account = map(pair.known, ("journal_entry_id", "datetime", "cash_flow_ledger_name"))
         texts = self._texts.get(entry_id, {})
         text = pair.known("journal_entry_description") or texts.get("journal_entry_description")
@@ -252,7 +252,7 @@ class _LineExplainer:
         )
 
     def _explain(self, pair: LinePair) -> str:
-        """Why the line differs, as one clause without its amounts."""
+        """Explain in one clause, without amounts, why the line differs."""
         if pair.reported and pair.recomputed:
             return self._explain_changed(pair.reported, pair.recomputed, is_repeated=pair.is_repeated)
         (line,), is_extra = pair.lines, pair.recomputed is None

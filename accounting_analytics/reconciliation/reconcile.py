@@ -1,4 +1,4 @@
-"""`reconcile`: every report of the service that the books have, compared with its recomputation."""
+"""`reconcile`: compare every report that the books have with its recomputation."""
 
 from __future__ import annotations
 
@@ -41,8 +41,6 @@ _SUMMED_SINCE_GIVEN = (
     "Starting balances are summed from the line entries since {day}, which was given as the first day; that is correct "
     "only if the books do not begin earlier."
 )
-
-
 _NO_FLOW = "no line entry moved cash, so no flow was compared"
 
 
@@ -73,33 +71,33 @@ class Reconciliation(Result):
 
     @property
     def ties(self) -> bool:
-        """Whether every report ties."""
+        """True if every report ties."""
         return not self.untied
 
     @property
     def compared_everything(self) -> bool:
-        """Whether every figure of every report was compared."""
-        return all(one.compared_everything for one in self.compared)
+        """True if every figure of every report was compared."""
+        return all(comparison.compared_everything for comparison in self.compared)
 
     @property
     def untied(self) -> tuple[ComparedReport, ...]:
         """The reports that do not tie."""
-        return tuple(one for one in self.compared if not one.ties)
+        return tuple(comparison for comparison in self.compared if not comparison.ties)
 
     @property
     def moved_cash(self) -> bool:
-        """Whether a line entry moved cash in any report; without one, only balances and zeros were compared."""
+        """True if a line entry moved cash in any report; else only balances and zeros were compared."""
         return any(not report.exact().lines.empty for report in self.recomputed)
 
     @property
     def partial(self) -> bool:
-        """Whether a report was recomputed from an incomplete load."""
-        return any(one.partial for one in self.compared)
+        """True if a report was recomputed from an incomplete load."""
+        return any(comparison.partial for comparison in self.compared)
 
     @property
     def explanations(self) -> tuple[str, ...]:
-        """Sentences on why reports differ, as of each comparison."""
-        return tuple(text for one in self.compared for text in one.explanations)
+        """Sentences on why reports differ, report by report."""
+        return tuple(text for comparison in self.compared for text in comparison.explanations)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -119,22 +117,21 @@ class Reconciliation(Result):
             of_single = self.compared[0].summary()
             return of_single if self.moved_cash else f"{of_single.removesuffix('.')}; {_NO_FLOW}."
         prefix = "PARTIAL: " if self.partial else ""
-        comparisons = chain.from_iterable(one.comparisons for one in self.compared)
-        inferred = any(one.hierarchy_inferred for one in self.compared)
+        of_kinds = chain.from_iterable(comparison.comparisons for comparison in self.compared)
+        inferred = any(comparison.hierarchy_inferred for comparison in self.compared)
         limits = [
             *([] if self.moved_cash else [_NO_FLOW]),
-            *describe_not_compared(comparisons),
+            *describe_not_compared(of_kinds),
             *(["hierarchy inferred"] if inferred else []),
         ]
         return f"{prefix}{period_label(self.period)}: {'; '.join([self._verdict(), *limits])}."
 
     def _verdict(self) -> str:
-        months = all(len(one.period.months()) == 1 for one in self.compared)
+        months = all(len(comparison.period.months()) == 1 for comparison in self.compared)
         count, noun = len(self.compared), "month" if months else "report"
         if self.untied:
-            days = [one.period for one in self.untied]
-            untied = ", ".join(days_label(one) for one in days)
-            return f"{len(days)} of {count_of(count, noun)} untied: {untied}"
+            untied = ", ".join(days_label(comparison.period) for comparison in self.untied)
+            return f"{len(self.untied)} of {count_of(count, noun)} untied: {untied}"
         compared = "" if self.compared_everything else " in the figures compared"
         return f"all {count_of(count, noun)} tie to the last digit{compared}"
 
@@ -149,9 +146,9 @@ class Reconciliation(Result):
         yield ResultPart(lines, pd.DataFrame(rows).drop(columns=hidden), max_rows=None)
 
     def explain(self) -> str:
-        """Plain text: the summary, one line for each report, the notes, and the differences of each with some."""
+        """Plain text: the summary, a line for each report, the notes, and the differences of reports that have any."""
         untied = self.untied if len(self.compared) > 1 else ()
-        return "\n\n".join([super().explain(), *(one.explain() for one in untied)])
+        return "\n\n".join([super().explain(), *(comparison.explain() for comparison in untied)])
 
     def _notes(self) -> list[str]:
         of_single = self.compared[0].notes if len(self.compared) == 1 else ()
@@ -159,8 +156,8 @@ class Reconciliation(Result):
 
     def _content(self) -> dict[str, Any]:
         reports = [
-            row | {"differences": one.differences, "explanations": one.explanations}
-            for row, one in zip(self._rows(), self.compared, strict=True)
+            row | {"differences": comparison.differences, "explanations": comparison.explanations}
+            for row, comparison in zip(self._rows(), self.compared, strict=True)
         ]
         return asdict(self.period) | {
             "ties": self.ties,
@@ -172,19 +169,19 @@ class Reconciliation(Result):
         }
 
     def _rows(self) -> list[dict[str, Any]]:
-        """Figures of each report; amounts are exact."""
+        """List the exact figures of each report."""
         return [
             {
-                "start_date": one.period.start_date,
-                "end_date": one.period.end_date,
-                "ties": one.ties,
-                "differences": len(one.rows),
-                "not_compared": sum(kind.not_compared for kind in one.comparisons),
+                "start_date": comparison.period.start_date,
+                "end_date": comparison.period.end_date,
+                "ties": comparison.ties,
+                "differences": len(comparison.rows),
+                "not_compared": sum(kind.not_compared for kind in comparison.comparisons),
                 **report.exact().sums,
                 "anchored": self.anchored,
-                "partial": one.partial,
+                "partial": comparison.partial,
             }
-            for report, one in zip(self.reports, self.compared, strict=True)
+            for report, comparison in zip(self.reports, self.compared, strict=True)
         ]
 
 
@@ -223,7 +220,7 @@ def reconcile(books: Books) -> Reconciliation:
         raise InputError(
             "the books have no report of the service: load them with one, load_books(client, reports=['2026-05'])"
         )
-    reports = tuple(sorted(books.reports, key=lambda one: one.period))
+    reports = tuple(sorted(books.reports, key=lambda report: report.period))
     if books.opening.is_movement:
         books = books.with_opening(reports[0])
     recomputed, compared = zip(*_compare_each(books, reports), strict=True)
@@ -232,7 +229,7 @@ def reconcile(books: Books) -> Reconciliation:
     starting = (_ANCHORED if opening.units is not None else summed).format(day=opening.day_text)
     return Reconciliation(
         period=Period(
-            reports[0].period.start_date, max(one.period.end_date for one in reports), reports[0].period.time_zone
+            reports[0].period.start_date, max(report.period.end_date for report in reports), reports[0].period.time_zone
         ),
         reports=reports,
         recomputed=recomputed,
@@ -243,7 +240,7 @@ def reconcile(books: Books) -> Reconciliation:
 
 
 def _compare_each(books: Books, reports: Iterable[CashFlowReport]) -> Iterator[tuple[CashFlowReport, ComparedReport]]:
-    """Recompute and compare each report; balances that were reported are taken anew after one that does not tie."""
+    """Recompute and compare each report, with new balances after untied ones."""
     lines, ledgers, untied_until = books.source.frame, books.ledgers, None
     for reported in reports:
         start = reported.period.start_date
@@ -256,7 +253,7 @@ def _compare_each(books: Books, reports: Iterable[CashFlowReport]) -> Iterator[t
 
 
 def _describe(row: Mapping[str, Any]) -> str:
-    """Write a report as one line of text."""
+    """Describe a report in a line of text."""
     verdict = "ties" if row["ties"] else count_of(row["differences"], "difference")
     days = days_label(Period(row["start_date"], row["end_date"]))
     return f"{days:26}  {verdict:18}  {format_amount(row['net_cash_flow']):>20}"
