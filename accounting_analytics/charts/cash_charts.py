@@ -10,15 +10,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from accounting_analytics.charts.labels import (
-    ACCOUNT_COLOURS,
-    BALANCE_COLOUR,
-    INFLOW_COLOUR,
-    INK,
-    OTHERS_COLOUR,
-    OUTFLOW_COLOUR,
-    short_labels,
-)
+from accounting_analytics.charts.labels import short_labels
 from accounting_analytics.charts.marks import (
     MARK_CALL,
     ChartMarks,
@@ -31,6 +23,16 @@ from accounting_analytics.charts.marks import (
     unit_text,
 )
 from accounting_analytics.charts.picture import Picture
+from accounting_analytics.charts.style import (
+    ACCOUNT_COLOURS,
+    BALANCE_COLOUR,
+    INFLOW_COLOUR,
+    INK,
+    OTHERS_COLOUR,
+    OUTFLOW_COLOUR,
+    THICK_LINE,
+    THIN_LINE,
+)
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.errors import InputError
@@ -75,7 +77,6 @@ _UNITS = ("week", "month", "quarter")
 _MAX_DAYS_OF_WEEKS, _MAX_DAYS_OF_MONTHS = 62, 1_100
 _DAY = dt.timedelta(days=1)
 _TOTAL, _OTHERS = "total", "others"
-_WIDE, _NARROW = 2, 1.25
 
 
 def inflow_outflow(
@@ -118,8 +119,8 @@ def inflow_outflow(
     shown = [step for step in steps if step.periods[0][1].end_date >= _first_known_day(figures)]
     transfers = _required(ledgers, RequiredLedger.TRANSFERS_BETWEEN_ACCOUNTS)
     openings = _required(ledgers, RequiredLedger.OPENING_BALANCE)
-    left_out = [*(f"{WITHOUT}{one}" for one in transfers), *(f"{WITHOUT_ENTRIES}{one}" for one in openings)]
-    without = "".join(f"{KEY_SEPARATOR}{one}" for one in left_out)
+    without = "".join(f"{KEY_SEPARATOR}{WITHOUT}{ledger_id}" for ledger_id in transfers)
+    without += "".join(f"{KEY_SEPARATOR}{WITHOUT_ENTRIES}{ledger_id}" for ledger_id in openings)
     made = {
         name: [figures.figure(f"{name}{KEY_SEPARATOR}{step.key}{without}") for step in shown]
         for name in (INFLOW, OUTFLOW, NET)
@@ -129,8 +130,8 @@ def inflow_outflow(
     series = [
         Series(
             name=heads[name],
-            keys=[one.key for one in of_name],
-            amounts=[one.exact() for one in of_name],
+            keys=[figure.key for figure in of_name],
+            amounts=[figure.exact() for figure in of_name],
             colour=colours[name],
             is_line=name == NET,
             number=int(name == OUTFLOW),
@@ -145,7 +146,7 @@ def inflow_outflow(
     title = f"Cash in and out by {unit}"
     rows = [(step.label, of_step) for step, *of_step in zip(shown, *made.values(), strict=True)]
     subtitle = [*remarks, unit_text(report.currency)]
-    is_moved = any(one.units for of_name in made.values() for one in of_name) or len(report.exact().lines)
+    is_moved = any(figure.units for of_name in made.values() for figure in of_name) or len(report.exact().lines)
     return Picture.of(
         ChartMarks(
             title=title,
@@ -195,7 +196,9 @@ def waterfall(report: CashFlowReport, *, largest: int = 10) -> Picture:
     table = partial(_report_table, figures, title, subtitle, ["Amount"], rows, ends_in_total=True)
     unit = unit_text(report.currency)
     return Picture.of(
-        ChartMarks(title=title, remarks=remarks, unit=unit, find=report.__getitem__, table=table, **_steps(rows))
+        ChartMarks(
+            title=title, remarks=remarks, unit=unit, find=report.__getitem__, table=table, **_waterfall_marks(rows)
+        )
     )
 
 
@@ -223,7 +226,14 @@ def bridge(bridge: Bridge) -> Picture:
     table = partial(bridge.table, MARK_CALL, [*remarks, unit_text(bridge.currency)])
     unit = unit_text(bridge.currency)
     return Picture.of(
-        ChartMarks(title=bridge.title, remarks=remarks, unit=unit, find=bridge.__getitem__, table=table, **_steps(rows))
+        ChartMarks(
+            title=bridge.title,
+            remarks=remarks,
+            unit=unit,
+            find=bridge.__getitem__,
+            table=table,
+            **_waterfall_marks(rows),
+        )
     )
 
 
@@ -254,10 +264,10 @@ def running_balance(report: CashFlowReport) -> Picture:
     series = Series(
         name="Cash balance",
         keys=[f"{BALANCE}{KEY_SEPARATOR}{day}" for day in days],
-        amounts=[from_minor_units(one, scale) for one in balances],
+        amounts=[from_minor_units(units, scale) for units in balances],
         colour=BALANCE_COLOUR,
         is_line=True,
-        width=_WIDE,
+        width=THICK_LINE,
     )
     ending = sums.ending_cash_balance
     gap = [] if series.amounts[-1] == ending else [f"the report ends at {format_amount(ending)}"]
@@ -309,7 +319,7 @@ def balances(statement: Statement, *, largest: int = 5) -> Picture:
     unknown = sum(units is None for units in accounts[-1].units)
     missing = [f"{count_of(unknown, 'day')} without loaded lines are not drawn"] if unknown else []
     remarks = [*day_remarks(period), *missing]
-    names = short_labels([one.name for one in accounts])
+    names = short_labels([account.name for account in accounts])
     unit = unit_text(statement.currency)
     return Picture.of(
         ChartMarks(
@@ -332,7 +342,7 @@ def balances(statement: Statement, *, largest: int = 5) -> Picture:
 
 
 def time_steps(period: Period, unit: PeriodUnit | None) -> tuple[PeriodUnit, list[StatementColumn]]:
-    """Split a period: as asked, or into weeks, months or quarters by its length; the first and last may be cut."""
+    """Split a period as asked, or by its length; ends may be cut."""
     if unit is not None and unit not in _UNITS:
         raise InputError(f"by must be week, month or quarter, or None to choose by the length, not {quote(unit)}")
     if unit is None:
@@ -342,7 +352,7 @@ def time_steps(period: Period, unit: PeriodUnit | None) -> tuple[PeriodUnit, lis
 
 
 def _weeks(period: Period) -> list[Period]:
-    """Weeks from Monday to Sunday, cut at the ends of the period."""
+    """Split a period into weeks from Monday, cut at its ends."""
     weeks, first = [], period.start_date
     while first <= period.end_date:
         days_left = min(6 - first.weekday(), (period.end_date - first).days)
@@ -358,7 +368,7 @@ def _days(first: dt.date, last: dt.date) -> list[dt.date]:
 
 
 def _report_remarks(report: CashFlowReport, figures: ReportFigures, *, with_first_day: bool = True) -> list[str]:
-    """Days of a report, their zone, what limits it, and the day before which it has nothing."""
+    """Write the days of a report, their zone, and its limits."""
     period = report.period
     first = _first_known_day(figures) if with_first_day else period.start_date
     return [
@@ -371,12 +381,12 @@ def _report_remarks(report: CashFlowReport, figures: ReportFigures, *, with_firs
 
 def _tag_remarks(report: CashFlowReport, tag_names: Mapping[str, str]) -> list[str]:
     """Name the tags that a report was filtered by."""
-    names = [tag_names.get(one, one) for one in report.tag_ids]
+    names = [tag_names.get(tag_id, tag_id) for tag_id in report.tag_ids]
     return [f"only lines tagged {join_ids(names, limit=1)}"] if names else []
 
 
 def _first_known_day(figures: ReportFigures) -> dt.date:
-    """First day that a report has anything of: of one that starts at zero, the day of its first line."""
+    """Find the first day of a report with a balance or line."""
     if figures.starting or not len(figures.days):
         return figures.period.start_date
     first: dt.date = max(figures.days.min().item(), figures.period.start_date)
@@ -390,7 +400,7 @@ def _require_untagged(report: CashFlowReport, chart: str) -> None:
 
 
 def _require_lines(report: CashFlowReport, chart: str) -> None:
-    """Refuse a report whose ledgers moved cash, but which has no lines, for a chart that draws them."""
+    """Refuse a report without the lines that a chart draws."""
     exact = report.exact()
     if report.totals_only or (exact.lines.empty and (exact.ledgers["net_cash_flow"] != 0).any()):
         raise InputError(
@@ -408,7 +418,7 @@ def _required(ledgers: pd.DataFrame | None, role: RequiredLedger) -> list[str]:
 
 
 def _left_out_remark(ledgers: pd.DataFrame | None, openings: set[str], transfers: list[str]) -> str:
-    """State what is left out: opening balances only where lines on their ledger are, others may have another one."""
+    """State what is left out of the chart."""
     if ledgers is None:
         return "opening balances and transfers of two entries are counted: pass ledgers to leave them out"
     left_out = [*(["opening balances"] if openings else []), *(["transfers between own accounts"] if transfers else [])]
@@ -416,8 +426,8 @@ def _left_out_remark(ledgers: pd.DataFrame | None, openings: set[str], transfers
     return "; ".join(without if transfers else [*without, "there is no ledger of transfers"])
 
 
-def _steps(rows: Rows) -> dict[str, Any]:
-    """Places and marks of a waterfall over one figure of each row."""
+def _waterfall_marks(rows: Rows) -> dict[str, Any]:
+    """Make the marks of a waterfall over one figure of each row."""
     labels = short_labels([label for label, _ in rows])
     figures = [figure for _, (figure,) in rows]
     series = Series(
@@ -430,20 +440,20 @@ def _steps(rows: Rows) -> dict[str, Any]:
 
 
 def _waterfall_steps(figures: ReportFigures, largest: int) -> list[tuple[str, str]]:
-    """Key and label of the ledgers with the largest flows, inflows first, and of all others together."""
+    """List key and label of the largest flows and of the rest."""
     ledgers = figures.ledgers[figures.ledgers["net_cash_flow"] != 0]
     flows = dict(zip(ledgers["ledger_id"], ledgers["net_cash_flow"], strict=True))
-    ranked = sorted(flows, key=lambda one: -abs(flows[one]))
-    own = sorted(ranked[:largest], key=lambda one: -flows[one])
-    steps = [(f"{OWN}{one}", figures.names[one]) for one in own]
+    ranked = sorted(flows, key=lambda ledger_id: -abs(flows[ledger_id]))
+    own = sorted(ranked[:largest], key=lambda ledger_id: -flows[ledger_id])
+    steps = [(f"{OWN}{ledger_id}", figures.names[ledger_id]) for ledger_id in own]
     if rest := ranked[largest:]:
-        key = KEY_SEPARATOR.join(f"{OWN}{one}" for one in rest)
+        key = KEY_SEPARATOR.join(f"{OWN}{ledger_id}" for ledger_id in rest)
         steps.append((key, count_of(len(rest), "other ledger")))
     return steps
 
 
 def _balance_table(figures: ReportFigures, title: str, subtitle: Sequence[str], first: dt.date) -> FigureTable:
-    """Make the table of what each week, month or quarter moved, and of the balance at its end."""
+    """Tabulate the flow and the ending balance of weeks, months or quarters."""
     _, steps = time_steps(figures.period, None)
     rows = [
         (
@@ -479,7 +489,7 @@ def _report_table(
 
 
 class _Account(NamedTuple):
-    """A line of the chart: its key and name, its ledgers, and its balance in units at the end of each day."""
+    """A line of the chart: key, name, ledgers, and units at the end of each day."""
 
     key: str
     name: str
@@ -495,38 +505,39 @@ class _AccountBalances:
 
     @classmethod
     def of_statement(cls, statement: Statement) -> _AccountBalances:
-        """Read the days of the periods of a statement, and those between them."""
+        """Read the days from a statement's first to its last period."""
         figures, source = statement.figures, statement.figures.source
         if not isinstance(source, LineSource):
             raise InputError(
                 "balances by account need a statement from line entries, and this one is from a report, which has no "
                 "lines of its accounts; running_balance(report) draws their total"
             )
-        columns = [one for one in figures.columns.shown if one.kind == "period"]
+        columns = [column for column in figures.columns.shown if column.kind == "period"]
         periods = [period for column in columns for _, period in column.periods]
-        first, last = min(one.start_date for one in periods), max(one.end_date for one in periods)
+        first, last = min(period.start_date for period in periods), max(period.end_date for period in periods)
         return cls(DailyBalances(figures, source, Period(first, last, statement.time_zone)))
 
     def accounts(self, largest: int) -> list[_Account]:
-        """Accounts that had a balance, the largest first, all others together, and the total, last."""
+        """List accounts with a balance, largest first, the rest, and the total."""
         units, names = self.daily.units, self.daily.figures.ledgers
-        sizes = {one: max(abs(units) for units in row[1:]) for one, row in units.items()}
-        moved = [one for one in sorted(sizes, key=lambda one: (-sizes[one], one)) if sizes[one]]
+        sizes = {ledger_id: max(abs(units) for units in row[1:]) for ledger_id, row in units.items()}
+        ordered = sorted(sizes, key=lambda ledger_id: (-sizes[ledger_id], ledger_id))
+        moved = [ledger_id for ledger_id in ordered if sizes[ledger_id]]
         own, rest = moved[:largest], moved[largest:]
         if len(rest) == 1:
             own, rest = moved, []
-        made = [self._account(one, names.name(one), [one]) for one in own]
+        made = [self._account(ledger_id, names.name(ledger_id), [ledger_id]) for ledger_id in own]
         if rest:
             made.append(self._account(_OTHERS, f"{len(rest)} other accounts", rest))
         return [*made, self._account(_TOTAL, "All cash accounts", list(units))]
 
     def _account(self, key: str, name: str, ledger_ids: Sequence[str]) -> _Account:
         days = zip(self.daily.days, self.daily.total(ledger_ids)[1:], strict=True)
-        units = [one if self.daily.is_known(day) else None for day, one in days]
+        units = [balance if self.daily.is_known(day) else None for day, balance in days]
         return _Account(key, name, tuple(ledger_ids), units)
 
     def series(self, account: _Account, name: str, number: int) -> Series:
-        """Line of an account."""
+        """Make the line of an account."""
         is_total = account.key == _TOTAL
         scale = self.daily.source.scale
         return Series(
@@ -536,14 +547,14 @@ class _AccountBalances:
             colour=INK if is_total else OTHERS_COLOUR if account.key == _OTHERS else ACCOUNT_COLOURS[number],
             is_line=True,
             number=0 if is_total else number,
-            width=_WIDE if is_total else _NARROW,
+            width=THICK_LINE if is_total else THIN_LINE,
         )
 
     def figure(self, accounts: Iterable[_Account], key: str) -> Figure:
-        """Balance of an account at the end of a day."""
+        """Make the figure of an account at the end of a day."""
         name, _, text = key.rpartition(KEY_SEPARATOR)
-        account = next((one for one in accounts if one.key == name), None)
-        day = next((one for one in self.daily.days if str(one) == text), None)
+        account = next((account for account in accounts if account.key == name), None)
+        day = next((day for day in self.daily.days if str(day) == text), None)
         if account is None or day is None:
             raise no_such_mark(key)
         label = f"{account.name}, end of {day_label(day)}"
@@ -552,13 +563,13 @@ class _AccountBalances:
         return self.daily.figure(key, label, account.ledger_ids, day)
 
     def table(self, accounts: Sequence[_Account], title: str, subtitle: Sequence[str]) -> FigureTable:
-        """Make the table of the balances at the end of each week, month or quarter."""
+        """Tabulate the balances at the end of weeks, months or quarters."""
         ends = [step.periods[0][1].end_date for step in time_steps(self.daily.period, None)[1]]
         rows = [
-            (day_label(day), [self.figure(accounts, f"{one.key}{KEY_SEPARATOR}{day}") for one in accounts])
+            (day_label(day), [self.figure(accounts, f"{account.key}{KEY_SEPARATOR}{day}") for account in accounts])
             for day in ends
         ]
-        figures, heads = self.daily.figures, [one.name for one in accounts]
+        figures, heads = self.daily.figures, [account.name for account in accounts]
         lines = lines_behind(figures, sums_of(rows), MAX_LINES)
         scale = self.daily.source.scale
         return table_of_figures(

@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.charts.labels import (
-    ACCOUNT_COLOURS,
-    OTHERS_COLOUR,
-    OUTFLOW_COLOUR,
-    short_labels,
-)
+from accounting_analytics.charts.labels import short_labels
 from accounting_analytics.charts.marks import (
     MARK_CALL,
     ChartMarks,
@@ -27,6 +22,7 @@ from accounting_analytics.charts.marks import (
     unit_text,
 )
 from accounting_analytics.charts.picture import Picture
+from accounting_analytics.charts.style import ACCOUNT_COLOURS, OTHERS_COLOUR, OUTFLOW_COLOUR
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
@@ -34,7 +30,6 @@ from accounting_analytics.core.periods import Period
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries
 from accounting_analytics.reports.figures.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
-from accounting_analytics.reports.figures.selections import Span
 from accounting_analytics.reports.payees.top_parties import (
     NO_PARTY,
     PARTY,
@@ -60,7 +55,7 @@ _OF_FLOWS = "line entries of entries that touch cash, credits less debits"
 
 
 def outflows_by_category(statement: Statement, *, largest: int = 6) -> Picture:
-    """Stacked bars of the categories that most was paid for, by column of a cash flow statement.
+    """Stacked bars of the categories with the largest outflows, by column of a cash flow statement.
 
     Parameters
     ----------
@@ -86,8 +81,8 @@ def outflows_by_category(statement: Statement, *, largest: int = 6) -> Picture:
     series = [
         Series(
             name=label,
-            keys=[one.key for one in category.figures],
-            amounts=[one.exact() for one in category.figures],
+            keys=[figure.key for figure in category.figures],
+            amounts=[figure.exact() for figure in category.figures],
             colour=OTHERS_COLOUR if place >= largest else ACCOUNT_COLOURS[place],
             number=0 if place >= largest else place,
             factor=-1,
@@ -98,7 +93,7 @@ def outflows_by_category(statement: Statement, *, largest: int = 6) -> Picture:
 
 
 def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
-    """Heat map of the categories that most was paid for: a row for each, a column for each of the statement.
+    """Heat map of the categories with the largest outflows: a row for each, by column of the statement.
 
     The deeper the colour, the more was paid; the amounts are written in the cells where they have room.
 
@@ -124,15 +119,15 @@ def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
     categories = flows.largest_outflows(largest)
     series = []
     for category, label in _labelled(categories):
-        amounts = [one.exact() for one in category.figures]
-        keys = [one.key for one in category.figures]
+        amounts = [figure.exact() for figure in category.figures]
+        keys = [figure.key for figure in category.figures]
         series.append(Series(name=label, keys=keys, amounts=amounts, colour=OUTFLOW_COLOUR, factor=-1))
-    own = [-amount for one in series[:largest] for amount in one.amounts if amount]  # all others would make these pale
+    own = [-amount for row in series[:largest] for amount in row.amounts if amount]  # all others would make these pale
     return flows.picture("cells", categories, series, full=max([*own, Decimal(0)]) or Decimal(1))
 
 
 def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
-    """Bars of the payees that most was paid to in a column of a cash flow statement.
+    """Bars of the payees with the largest payments in a column of a cash flow statement.
 
     Parameters
     ----------
@@ -155,7 +150,7 @@ def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
         number.
     """
     check_largest(largest)
-    payees = _payees(column, largest)
+    payees = _largest_payees(column, largest)
     statement = column.statement
     unit = unit_text(statement.currency)
     ((_, period),) = column.column.periods
@@ -179,13 +174,13 @@ def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
             message="" if payees else _NOTHING_PAID,
             amounts_in=statement.amounts_in,
             find=partial(find_figure, [figure for _, figure in payees]),
-            table=partial(_payees_table, column, [(name, [one]) for name, one in payees], [*remarks, unit]),
+            table=partial(_payees_table, column, [(name, [figure]) for name, figure in payees], [*remarks, unit]),
         )
     )
 
 
 def flows_of(statement: Statement) -> StatementFigures:
-    """Figures of a cash flow statement; any other argument is refused."""
+    """Return the figures of a cash flow statement; refuse anything else."""
     hint = "pass what cash_flow_statement(...) returns"
     require_type(statement, Statement, "statement", hint)
     figures = statement.figures
@@ -194,12 +189,8 @@ def flows_of(statement: Statement) -> StatementFigures:
     return figures
 
 
-def _periods(figures: StatementFigures) -> list[StatementColumn]:
-    return [one for one in figures.columns.shown if one.kind == "period"]
-
-
-def _days(statement: Statement, columns: Sequence[StatementColumn]) -> list[str]:
-    """First and last day of the columns, and their zone."""
+def _days_of_columns(statement: Statement, columns: Sequence[StatementColumn]) -> list[str]:
+    """Write the first and last day of columns, and their zone."""
     ((_, first),), ((_, last),) = columns[0].periods, columns[-1].periods
     return day_remarks(Period(first.start_date, last.end_date, statement.time_zone))
 
@@ -213,11 +204,11 @@ class _Category(NamedTuple):
     @property
     def units(self) -> int:
         """Sum over the columns whose amounts are known."""
-        return sum(int(one.units or 0) for one in self.figures)
+        return sum(int(figure.units or 0) for figure in self.figures)
 
 
 def _labelled(categories: Sequence[_Category]) -> list[tuple[_Category, str]]:
-    return list(zip(categories, short_labels([one.name for one in categories]), strict=True))
+    return list(zip(categories, short_labels([category.name for category in categories]), strict=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,35 +221,36 @@ class _CategoryFlows:
 
     @classmethod
     def of_statement(cls, statement: Statement) -> _CategoryFlows:
-        """Read the own flows of every ledger, but of transfers between own accounts."""
+        """Read the flows of every ledger except those of transfers."""
         figures = flows_of(statement)
-        columns = _periods(figures)
+        columns = [column for column in figures.columns.shown if column.kind == "period"]
         made = [
-            _Category(row.label.removesuffix(" (own)"), [figures.figure(row.key, one.key) for one in columns])
+            _Category(row.label.removesuffix(" (own)"), [figures.figure(row.key, column.key) for column in columns])
             for row in figures.flow_rows()
         ]
         return cls(statement, columns, made)
 
     def largest_outflows(self, largest: int) -> list[_Category]:
-        """Categories with a net outflow, the largest first, and one for all others of them."""
+        """List the categories with the largest outflows, and the rest as one."""
         paid = sorted(
-            (one for one in self.categories if one.units < 0), key=lambda one: (one.units, one.figures[0].key)
+            (category for category in self.categories if category.units < 0),
+            key=lambda category: (category.units, category.figures[0].key),
         )
         own, rest = paid[:largest], paid[largest:]
         if len(rest) <= 1:
             return paid
-        by_column = zip(self.columns, zip(*(one.figures for one in rest), strict=True), strict=True)
+        by_column = zip(self.columns, zip(*(category.figures for category in rest), strict=True), strict=True)
         others = [self._sum(of_column, column) for column, of_column in by_column]
         return [*own, _Category(f"{len(rest)} other categories", others)]
 
     def _sum(self, figures: Sequence[Figure], column: StatementColumn) -> Figure:
-        """Sum of categories in a column."""
+        """Sum categories in a column."""
         key, label = f"{_OTHERS}{KEY_SEPARATOR}{column.key}", f"{len(figures)} other categories, {column.label}"
-        if unknown := [one for one in figures if one.units is None]:
+        if unknown := [figure for figure in figures if figure.units is None]:
             return Figure(key, label, None, unknown[0].calculation)
         source = self.statement.figures.source
-        units = sum(int(one.units or 0) for one in figures)
-        selections = [part for one in figures for part in one.selections]
+        units = sum(int(figure.units or 0) for figure in figures)
+        selections = [part for figure in figures for part in figure.selections]
         return Figure(
             key,
             label,
@@ -277,16 +269,16 @@ class _CategoryFlows:
         full: Decimal = Decimal(1),
     ) -> Picture:
         """Draw the categories by column."""
-        received = sum(one.units > 0 for one in self.categories)
+        received = sum(category.units > 0 for category in self.categories)
         count = count_of(received, "category")
         unit = unit_text(self.statement.currency)
         remarks = [
-            *_days(self.statement, self.columns),
+            *_days_of_columns(self.statement, self.columns),
             "less what came back",
             _WITHOUT_TRANSFERS,
             *([f"{count} with net inflow not drawn"] if received else []),
         ]
-        of_unit = [unit] if kind == "cells" else []  # which have no axis of amounts
+        of_unit = [unit] if kind == "cells" else []  # cells have no axis of amounts
         return Picture.of(
             ChartMarks(
                 title=_TITLE,
@@ -304,25 +296,23 @@ class _CategoryFlows:
         )
 
     def figure(self, categories: Sequence[_Category], key: str) -> Figure:
-        """Figure of a category in a column."""
-        return find_figure((one for category in categories for one in category.figures), key)
+        """Find the figure of a category in a column."""
+        return find_figure((figure for category in categories for figure in category.figures), key)
 
     def table(self, categories: Sequence[_Category], subtitle: Sequence[str]) -> FigureTable:
-        """Make the table of the categories: a row for each column of the statement, as it is drawn."""
+        """Tabulate the categories by column, as they are drawn."""
         figures = self.statement.figures
-        rows = [(column.label, [one.figures[place] for one in categories]) for place, column in enumerate(self.columns)]
-        return _statement_table(figures, _TITLE, subtitle, [one.name for one in categories], rows)
-
-
-def _span(column: StatementColumn) -> Span:
-    ((_, period),) = column.periods
-    return Span(period.start_date, period.end_date)
+        rows = [
+            (column.label, [category.figures[place] for category in categories])
+            for place, column in enumerate(self.columns)
+        ]
+        return _statement_table(figures, _TITLE, subtitle, [category.name for category in categories], rows)
 
 
 def _statement_table(
     figures: StatementFigures, title: str, subtitle: Sequence[str], heads: Sequence[str], rows: Rows
 ) -> FigureTable:
-    """Make a table of figures that are sums of lines of a statement, or made of such."""
+    """Make a table of figures that are sums of statement lines."""
     lines = lines_behind(figures, sums_of(rows), MAX_LINES)
     return table_of_figures(
         title, subtitle, heads, rows, lines, scale=figures.source.scale, call=MARK_CALL, name=figures.ledgers.name
@@ -332,8 +322,8 @@ def _statement_table(
 _WITHOUT_TEXT = "Without text"
 
 
-def _payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
-    """Name and figure of the payees that most was paid to, the largest first, and of all others together."""
+def _largest_payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
+    """List the payees with the largest payments, and the rest as one."""
     hint = "pass statement.column(...) of a cash_flow_statement made from line entries"
     require_type(column, ChosenColumn, "column", hint)
     figures = column.statement.figures

@@ -1,4 +1,4 @@
-"""A chart as marks of figures: what the functions of ``charts`` make, and what is drawn in notebooks and as pictures.
+"""A chart as marks of figures, before it is drawn.
 
 The figures of marks are exact; only the size of a mark is a float. Names are those of the books, without any escaping.
 """
@@ -34,7 +34,7 @@ MARK_CALL = "figure.mark({row!r}, {column!r}).entries"
 
 
 class Place(NamedTuple):
-    """Where marks are: a period, day or row; beside an axis its name without its year, and the year."""
+    """A place of marks: a period, day or row; `name` and `year` are written beside an axis."""
 
     label: str
     name: str = ""
@@ -48,25 +48,25 @@ class Series:
     Attributes
     ----------
     name : str
-        What they are of.
+        Name of the series.
     keys : sequence of str
-        Key of the figure of each.
+        Key of the figure of each mark.
     amounts : sequence of Decimal or None
-        Exact amount of each; None where it is not known.
+        Exact amount of each mark; None where it is not known.
     colour : str
         Colour; cells of negative sizes have none.
     is_line : bool
         Whether they are points of a line instead of bars.
     number : int
-        Which pattern or dash they have beside their colour.
+        Number of the pattern or dash beside the colour.
     is_band : bool
         Whether the area between the line and that of the series before is filled.
     width : float
-        Of a line.
+        Width of a line.
     factor : int
         -1 where payments are drawn without their minus sign.
     suffix : str
-        After the amounts, such as a percent sign.
+        Text after the amounts, such as a percent sign.
     colours : sequence of str
         Colour of each mark, where they are not all of one.
     """
@@ -91,12 +91,12 @@ class Series:
     @property
     def sizes(self) -> list[float | None]:
         """Sizes of the marks."""
-        return [None if one is None else float(self.factor * one) for one in self.amounts]
+        return [None if amount is None else float(self.factor * amount) for amount in self.amounts]
 
     @property
     def texts(self) -> list[str]:
         """Amounts with all digits."""
-        return ["not known" if one is None else f"{format_amount(one)}{self.suffix}" for one in self.amounts]
+        return ["not known" if amount is None else f"{format_amount(amount)}{self.suffix}" for amount in self.amounts]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,25 +150,25 @@ class ChartMarks:
         return ", ".join([self.title, *self.remarks])
 
     def labels(self, series: Series) -> list[str]:
-        """Texts that are written at the marks of bars, steps and cells."""
-        amounts = [None if one is None else series.factor * one for one in series.amounts]
+        """Write the texts at the marks of bars, steps and cells."""
+        amounts = [None if amount is None else series.factor * amount for amount in series.amounts]
         if self.kind == "cells":
-            return ["?" if one is None else compact_amount(one) if one else "" for one in amounts]
+            return ["?" if amount is None else compact_amount(amount) if amount else "" for amount in amounts]
         if series.suffix:
             return series.texts
         between = range(1, len(amounts) - 1) if self.kind == "steps" else ()
         return [
-            "not known" if one is None else amount_label(one, sign=at in between, amounts_in=self.amounts_in)
-            for at, one in enumerate(amounts)
+            "not known" if amount is None else amount_label(amount, sign=at in between, amounts_in=self.amounts_in)
+            for at, amount in enumerate(amounts)
         ]
 
     def labelled_days(self) -> list[tuple[int, str, bool]]:
-        """Places and texts of the lowest and the last known amount of the last line, and whether it is the lowest."""
+        """List place, text and kind (true: lowest) of the labelled amounts."""
         known = [(at, amount) for at, amount in enumerate(self.series[-1].amounts) if amount is not None]
         if not known:
             return []
         end, at_end = known[-1]
-        lowest, least = min(known, key=lambda one: one[1])
+        lowest, least = min(known, key=lambda known_day: known_day[1])
         write = partial(amount_label, amounts_in=self.amounts_in)
         low = [(lowest, f"lowest {write(least)}", True)] if least < at_end else []
         name = "end" if low or len(known) == 1 else "end, lowest"
@@ -176,25 +176,28 @@ class ChartMarks:
 
 
 def by_name(chart: ChartMarks) -> ChartMarks:
-    """Chart of one period as bars with their names and amounts: points above one label would have no numbers."""
-    series = chart.series
+    """Turn a chart of one period into bars with names and amounts.
+
+    Points above a single label would show no amounts.
+    """
+    first = chart.series[0]
     marks = Series(
         name=chart.places[0].label,
-        keys=[one.keys[0] for one in series],
-        amounts=[one.amounts[0] for one in series],
-        colour=series[0].colour,
-        colours=[one.colour for one in series],
-        factor=series[0].factor,
-        suffix=series[0].suffix,
+        keys=[series.keys[0] for series in chart.series],
+        amounts=[series.amounts[0] for series in chart.series],
+        colour=first.colour,
+        colours=[series.colour for series in chart.series],
+        factor=first.factor,
+        suffix=first.suffix,
     )
-    return replace(chart, kind="rows", places=[Place(one.name) for one in series], series=[marks])
+    return replace(chart, kind="rows", places=[Place(series.name) for series in chart.series], series=[marks])
 
 
 _QUARTERS = ("Q1", "Q2", "Q3", "Q4")
 
 
 def period_places(columns: Sequence[StatementColumn]) -> list[Place]:
-    """Places of periods: month, quarter or first day without the year, and the year.
+    """Name the places of periods, with the year apart.
 
     The first and the last quarter may be cut, and are named after those beside them.
     """
@@ -207,7 +210,7 @@ def period_places(columns: Sequence[StatementColumn]) -> list[Place]:
 
 
 def _period_place(column: StatementColumn) -> Place:
-    """Place of a period by itself."""
+    """Name the place of a period by itself."""
     ((_, period),) = column.periods
     first, last = period.start_date, period.end_date
     if first == last or (last - first).days < 7:  # noqa: PLR2004 (a week, which may be cut)
@@ -225,11 +228,11 @@ _PERIODS_BETWEEN = {"Q1": (1, 2, 4, 8, 20, 40), "Jan": (1, 2, 3, 4, 6, 12, 24, 6
 
 
 def labelled_places(places: Sequence[Place], most: int) -> list[tuple[int, str]]:
-    """Places that are labelled, at most so many, and their texts: the year is on a second line, where it changes."""
+    """Choose the labelled places, at most `most`, and write their texts."""
     needed = -(-len(places) // max(most, 1))
     starts = [(at, place.name) for at, place in enumerate(places) if place.name in _PERIODS_BETWEEN]
     steps = _PERIODS_BETWEEN[starts[0][1]] if starts else ()
-    every = next((one for one in steps if one >= needed), max(needed, 1))
+    every = next((step for step in steps if step >= needed), max(needed, 1))
     first = starts[0][0] % every if starts else 0
     labels, shown_year = [], ""
     for at in range(first, len(places), every):
@@ -240,7 +243,7 @@ def labelled_places(places: Sequence[Place], most: int) -> list[tuple[int, str]]
 
 
 def check_largest(largest: int, most: int | None = None) -> None:
-    """Refuse a count that is not a positive whole number, or more than there are colours."""
+    """Refuse a count that is not a whole number from 1 to `most`."""
     if isinstance(largest, bool) or not isinstance(largest, int) or largest < 1:
         raise InputError(f"largest must be a whole number of at least 1, not {quote(largest)}")
     if most is not None and largest > most:
@@ -248,23 +251,23 @@ def check_largest(largest: int, most: int | None = None) -> None:
 
 
 def no_such_mark(key: str) -> InputError:
-    """Error for a key that no mark has."""
+    """Return the error for a key that no mark has."""
     return InputError(f"no mark of the chart has the key {quote(key)}")
 
 
 def find_figure(figures: Iterable[Figure], key: str) -> Figure:
-    """Figure of a key."""
-    found = next((one for one in figures if one.key == key), None)
+    """Find the figure of a key."""
+    found = next((figure for figure in figures if figure.key == key), None)
     if found is None:
         raise no_such_mark(key)
     return found
 
 
 def day_remarks(period: Period) -> list[str]:
-    """Days of a chart, and their zone."""
+    """Write the days of a chart, and their zone."""
     return [days_label(period), f"days in {period.time_zone}"]
 
 
 def unit_text(currency: str | None) -> str:
-    """Text of an axis: the currency of its amounts."""
+    """Write the text of an axis: the currency of its amounts."""
     return currency or "amounts in the currency of the books"

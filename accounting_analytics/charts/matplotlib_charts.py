@@ -1,4 +1,4 @@
-"""Charts as pictures that need no browser and no script: for pages, PDF files and workbooks, drawn with matplotlib.
+"""Draw charts with matplotlib, as pictures without a browser or script.
 
 Texts have the room that they take in the font that matplotlib brings, which is wider than those of most readers, and
 SVG texts state that width: a picture is the same on every machine, and whole in every font.
@@ -26,7 +26,9 @@ from matplotlib.textpath import TextToPath
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
-from accounting_analytics.charts.labels import (
+from accounting_analytics.charts.labels import shortened, tick_text, word_lines
+from accounting_analytics.charts.marks import labelled_places
+from accounting_analytics.charts.style import (
     BALANCE_COLOUR,
     BAND_ALPHA,
     COLOUR_NAMES,
@@ -39,12 +41,9 @@ from accounting_analytics.charts.labels import (
     OUTFLOW_COLOUR,
     PATTERNS,
     RULE,
+    WIDE_FROM,
     cell_opacity,
-    shortened,
-    tick_text,
-    word_lines,
 )
-from accounting_analytics.charts.marks import labelled_places
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.periods import month_name
 
@@ -55,8 +54,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.charts.marks import ChartMarks, Series
 
-_WIDE = 560
-"""From this width on, names are beside their bars and cells instead of above them."""
 _PIXELS_PER_INCH = 72  # so that a point of matplotlib is a pixel
 _PNG_DOTS, _PNG_MARGIN, _MARGIN = 2, 14, 1
 """Dots of a PNG file per pixel, so that it is sharp on telephones, and pixels around the drawing; browsers round."""
@@ -66,7 +63,7 @@ _TITLE_LINE, _LINE, _PERIODS = 21, 17, 38
 """Heights of lines of text, and of the labels of periods."""
 _FONT = "DejaVu Sans"
 _OTHER_SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans Arabic")
-"""Fonts for what that font lacks, of which a PNG file has those that are installed; SVG text has its reader's fonts."""
+"""Fonts for letters that this font lacks: a PNG file has those that are installed, SVG text its reader's fonts."""
 _SVG_STYLE = "max-width:100%;height:auto;text-rendering:geometricPrecision"
 _SVG_FONTS = "-apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'DejaVu Sans', system-ui, sans-serif"
 _HATCHES = dict(zip(range(len(PATTERNS)), ("", "//", "--", "xx", "||", "\\\\"), strict=True))
@@ -111,7 +108,7 @@ def draw_picture(chart: ChartMarks, width: int, *, is_png: bool, is_dark: bool, 
 
 
 class Paper(NamedTuple):
-    """What is drawn, in how many pixels, and on which ground."""
+    """The chart to draw, its width and margin in pixels, and its ground."""
 
     chart: ChartMarks
     width: int
@@ -120,36 +117,38 @@ class Paper(NamedTuple):
 
     @property
     def is_wide(self) -> bool:
-        """Whether names have room beside their bars."""
-        return self.width >= _WIDE
+        """True if names have room beside their bars."""
+        return self.width >= WIDE_FROM
 
     @property
-    def across(self) -> int:
+    def outer_width(self) -> int:
         """Width with margins."""
         return self.width if self.margin == _MARGIN else self.width + 2 * self.margin
 
     @property
     def edge(self) -> float:
         """Left edge of texts, as a part of the picture."""
-        return self.margin / self.across
+        return self.margin / self.outer_width
 
     def colour(self, colour: str) -> str:
-        """Colour of the page."""
+        """Return a colour as it is on this ground."""
         return ON_DARK.get(colour, colour) if self.is_dark else colour
 
 
 def _draw(paper: Paper, *, with_title: bool) -> Figure:
     """Draw title and remarks, and below them the chart on ordinary axes."""
     chart = paper.chart
-    title = _lines(chart.title, paper.width - 2, _TITLE, bold=True) if with_title else []
-    remarks = _lines(" · ".join(chart.remarks), paper.width - 2) if with_title else []
+    title = _text_lines(chart.title, paper.width - 2, _TITLE, bold=True) if with_title else []
+    remarks = _text_lines(" · ".join(chart.remarks), paper.width - 2) if with_title else []
     head = _TITLE_LINE * len(title) + _LINE * len(remarks) + (8 if with_title else 0)
     height, draw = _BODIES[chart.kind](paper) if not chart.message else (64.0, _draw_message)
-    down = head + height + 2 * paper.margin
+    outer_height = head + height + 2 * paper.margin
     figure = Figure(
-        (paper.across / _PIXELS_PER_INCH, down / _PIXELS_PER_INCH), _PIXELS_PER_INCH, facecolor=paper.colour(GROUND)
+        (paper.outer_width / _PIXELS_PER_INCH, outer_height / _PIXELS_PER_INCH),
+        _PIXELS_PER_INCH,
+        facecolor=paper.colour(GROUND),
     )
-    body = (paper.edge, paper.margin / down, 1 - 2 * paper.edge, height / down)
+    body = (paper.edge, paper.margin / outer_height, 1 - 2 * paper.edge, height / outer_height)
     figure.set_layout_engine("constrained", rect=body, w_pad=0, h_pad=0, wspace=0, hspace=0)
     lines = [
         *((line, _TITLE_LINE, _TITLE, "bold", INK) for line in title),
@@ -157,7 +156,7 @@ def _draw(paper: Paper, *, with_title: bool) -> Figure:
     ]
     ends = itertools.accumulate(height for _, height, *_ in lines)
     for end, (line, _, size, weight, colour) in zip(ends, lines, strict=True):
-        at = paper.edge, 1 - (paper.margin + end - 4) / down
+        at = paper.edge, 1 - (paper.margin + end - 4) / outer_height
         figure.text(*at, line, fontsize=size, fontweight=weight, color=paper.colour(colour)).set_in_layout(False)
     axes = figure.add_subplot(facecolor="none")
     axes.spines[:].set_visible(False)
@@ -167,24 +166,24 @@ def _draw(paper: Paper, *, with_title: bool) -> Figure:
 
 
 Body = tuple[float, "Callable[[Paper, Axes], None]"]
-"""Height of a chart, and what draws it on its axes."""
+"""Height of a chart, and the function that draws it on its axes."""
 
 
 def _draw_message(paper: Paper, axes: Axes) -> None:
     """Write a sentence in the place of marks."""
     axes.axis("off")
-    text = "\n".join(_lines(paper.chart.message, paper.width - 4, _TEXT + 1))
+    text = "\n".join(_text_lines(paper.chart.message, paper.width - 4, _TEXT + 1))
     axes.text(0.5, 0.5, text, ha="center", va="center", color=paper.colour(INK), fontsize=_TEXT + 1)
 
 
 def _plot_body(paper: Paper, draw: Callable[[Paper, Axes], None]) -> Body:
-    """Body of axes of amounts over time, with the names of the series above them."""
+    """Lay out axes of amounts over time, with a legend above."""
     plot = min(max(190.0, paper.width * 0.34), 320.0)
     return plot + 30 + _LINE * _legend_grid(paper)[1] + _PERIODS, draw
 
 
 def _amount_axis(paper: Paper, axes: Axes, low: float, high: float) -> None:
-    """Label amounts, with a rule for each and a darker one for zero; above are the unit and the names of the series."""
+    """Label amounts, with rules; write unit and legend above."""
     suffix = paper.chart.series[0].suffix
     axes.set_ylim(low, high)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
@@ -223,7 +222,7 @@ _SWATCH = 26
 
 
 def _legend_grid(paper: Paper) -> tuple[int, int]:
-    """Columns and rows of the names of the series; none of one series."""
+    """Count the columns and rows of the legend; one series needs none."""
     names = [series.name for series in paper.chart.series]
     if len(names) == 1:
         return 1, 0
@@ -267,7 +266,7 @@ def _draw_columns(paper: Paper, axes: Axes) -> None:
 
 
 def _period_axis(paper: Paper, axes: Axes) -> None:
-    """Label as many periods as have room; the year is on a second line."""
+    """Label as many periods as have room."""
     places = paper.chart.places
     widest = max(text_width(text) for place in places for text in (place.name, place.year)) + 12
     labels = labelled_places(places, int(paper.width * 0.9 // widest))
@@ -280,7 +279,7 @@ _MOST_BESIDE = 0.3
 
 
 def _draw_days(paper: Paper, axes: Axes) -> None:
-    """Draw step lines of days; the lowest and the last amount are written at them."""
+    """Draw step lines of days; label the lowest and last amount."""
     days = [dt.date.fromisoformat(place.label) for place in paper.chart.places]
     edges = [*days, days[-1] + dt.timedelta(days=1)]
     for series in paper.chart.series:
@@ -300,14 +299,16 @@ def _draw_days(paper: Paper, axes: Axes) -> None:
         point = (float(date2num(days[at])) + (0.5 if is_low else 1), last.sizes[at] or 0.0)
         style = {"marker": "v" if is_low else "D", "markersize": 6 if is_low else 4}
         axes.plot(*point, color=paper.colour(last.colour), clip_on=False, **style)
-        _label_day(paper, axes, text, point, part=(at + 0.5) / len(days), is_low=is_low)
+        _label_day(paper, axes, text, point, position=(at + 0.5) / len(days), is_low=is_low)
     _day_axis(paper, axes, days, edges)
 
 
-def _label_day(paper: Paper, axes: Axes, text: str, point: tuple[float, float], *, part: float, is_low: bool) -> None:
-    """Write an amount at its day, which is at a part of the axis: the last one beside the line, where it has room."""
+def _label_day(
+    paper: Paper, axes: Axes, text: str, point: tuple[float, float], *, position: float, is_low: bool
+) -> None:
+    """Write an amount at its day, beside the line if possible."""
     is_beside = not is_low and text_width(text, bold=True) + 14 < paper.width * _MOST_BESIDE
-    side = "left" if part < 1 / 3 else "right" if part > 2 / 3 else "center"
+    side = "left" if position < 1 / 3 else "right" if position > 2 / 3 else "center"
     axes.annotate(
         text,
         point,
@@ -322,7 +323,7 @@ def _label_day(paper: Paper, axes: Axes, text: str, point: tuple[float, float], 
 
 
 def _day_axis(paper: Paper, axes: Axes, days: Sequence[dt.date], edges: Sequence[dt.date]) -> None:
-    """Label days, or the first ones of months; the year is on a second line, where it changes."""
+    """Label days, or the first of months, and changes of year."""
     most = max(int(paper.width * 0.8 / 60), 2)
     locator = AutoDateLocator(minticks=min(2, len(days)), maxticks=most, interval_multiples=True)
     ticks = [
@@ -346,11 +347,11 @@ def _midnight(day: dt.date) -> dt.datetime:
 _NAMES = 0.36
 """Part of a picture that names take at most."""
 _BAR, _NAME_LINE, _GAP = 14, 15, 9
-"""Heights in a row: of a bar, of a line of its name, and of what is free."""
+"""Heights in a row: of a bar, of a line of its name, and of the gap."""
 
 
 class _NamedRows(NamedTuple):
-    """Names on at most two lines, amounts, and heights of rows of bars or cells: names are beside them, or above."""
+    """Rows of bars or cells, with names of at most two lines, amounts and heights."""
 
     names: Sequence[Sequence[str]]
     amounts: Sequence[str]
@@ -371,18 +372,18 @@ def _rows_of(
 ) -> _NamedRows:
     """Lay out rows whose marks have a height."""
     rooms = [paper.width - 16 - text_width(amount, bold=True) for amount in amounts]
-    room = paper.width * _NAMES
-    lines = [_name_lines(name, room if paper.is_wide else one) for name, one in zip(names, rooms, strict=True)]
+    beside = paper.width * _NAMES
+    lines = [_name_lines(name, beside if paper.is_wide else room) for name, room in zip(names, rooms, strict=True)]
     most = _NAME_LINE * max(map(len, lines))
     if paper.is_wide:
         return _NamedRows(lines, amounts, bold, max(mark, most) + _GAP, range(len(lines)))
     height = most + mark + _GAP
     above = [(3 + _NAME_LINE * len(of_name) + mark / 2) / height for of_name in lines]
-    return _NamedRows(lines, amounts, bold, height, [place - 0.5 + one for place, one in enumerate(above)])
+    return _NamedRows(lines, amounts, bold, height, [place - 0.5 + offset for place, offset in enumerate(above)])
 
 
 def _write_rows(paper: Paper, axes: Axes, rows: _NamedRows) -> None:
-    """Write names and amounts of rows at the edges of the picture: beside their marks, or above them."""
+    """Write names and amounts beside the marks, or above them."""
     axes.set_ylim(len(rows.names) - 0.5, -0.5)
     axes.set_yticks([])
     amounts = max(text_width(text, bold=True) for text in rows.amounts)
@@ -401,12 +402,12 @@ def _write_rows(paper: Paper, axes: Axes, rows: _NamedRows) -> None:
             "\n".join(lines), (ends[0], place + above), (offsets[0], 0), fontweight=weight, ha="left", **at
         )
         text = axes.annotate(amount, (ends[1], place + above), (offsets[1], 0), fontweight="bold", ha="right", **at)
-        for one in (name, text):
-            one.set_in_layout(place == 0)  # all have the same room
+        for written in (name, text):
+            written.set_in_layout(place == 0)  # all have the same room
 
 
 def _bar_body(paper: Paper) -> Body:
-    """Body of bars with their names and amounts."""
+    """Lay out bars with their names and amounts."""
     chart, (series,) = paper.chart, paper.chart.series
     bold = frozenset({0, len(chart.places) - 1} if chart.kind == "steps" else ())
     rows = _rows_of(paper, [place.label for place in chart.places], chart.labels(series), _BAR, bold)
@@ -415,11 +416,11 @@ def _bar_body(paper: Paper) -> Body:
 
 
 def _draw_bars(paper: Paper, axes: Axes, *, rows: _NamedRows) -> None:
-    """Draw bars, one below the other: from zero, or of a waterfall each from the end of the one before."""
+    """Draw bars below each other, from zero or the end before."""
     chart, half = paper.chart, _BAR / rows.height / 2
     starts, sizes, colours = zip(*_bars(chart), strict=True)
     places = np.array(rows.middles)
-    axes.barh(places, sizes, 2 * half, starts, color=[paper.colour(one) for one in colours], zorder=2)
+    axes.barh(places, sizes, 2 * half, starts, color=[paper.colour(colour) for colour in colours], zorder=2)
     ends = [0.0, *(start + size for start, size in zip(starts, sizes, strict=True))]
     room = (max(ends) - min(ends)) * 0.01 or 1.0
     axes.set_xlim(min(ends) - room * (min(ends) < 0), max(ends) + room)
@@ -441,7 +442,7 @@ def _draw_bars(paper: Paper, axes: Axes, *, rows: _NamedRows) -> None:
 
 
 def _bars(chart: ChartMarks) -> list[tuple[float, float, str]]:
-    """Start, size and colour of each bar; one of a waterfall starts where the one before ends."""
+    """Return start, size and colour of each bar."""
     (series,) = chart.series
     sizes = [size or 0.0 for size in series.sizes]
     if chart.kind == "rows":
@@ -463,26 +464,26 @@ _CELL = 22
 
 
 def _cell_body(paper: Paper) -> Body:
-    """Body of rows of cells, the deeper in colour the larger, with their amounts where these have room."""
-    series = paper.chart.series
-    rows = _rows_of(paper, [one.name for one in series], [""] * len(series), _CELL, frozenset())
+    """Lay out rows of cells, with amounts if these have room."""
+    chart, count = paper.chart, len(paper.chart.series)
+    rows = _rows_of(paper, [series.name for series in chart.series], [""] * count, _CELL, frozenset())
     left = rows.names_width + 12 if paper.is_wide else 0.0
-    width = (paper.width - left) / len(paper.chart.places)
+    width = (paper.width - left) / len(chart.places)
     size = _SMALL if paper.is_wide else _SMALLEST
-    fits = all(text_width(text, size) <= width - 2 for one in series for text in paper.chart.labels(one))
+    fits = all(text_width(text, size) <= width - 2 for series in chart.series for text in chart.labels(series))
     rows = rows._replace(height=rows.height - _GAP + 4)
     below = _PERIODS + (0 if fits else 18)
-    return rows.height * len(series) + below, partial(_draw_cells, rows=rows, size=size if fits else 0)
+    return rows.height * count + below, partial(_draw_cells, rows=rows, size=size if fits else 0)
 
 
 def _draw_cells(paper: Paper, axes: Axes, *, rows: _NamedRows, size: float) -> None:
-    """Draw the cells, with their amounts in a font size, if there is one."""
+    """Draw the cells, with amounts if they have a font size."""
     chart, count = paper.chart, len(paper.chart.places)
     half, gap = _CELL / rows.height / 2, 0.5 * count / paper.width
     start, width = np.arange(count) - 0.5 + gap, 1 - 2 * gap
     for middle, series in zip(rows.middles, chart.series, strict=True):
-        colours = [_cell_colour(paper, series, one) for one in series.sizes]
-        axes.broken_barh([(one, width) for one in start], (middle - half, 2 * half), facecolors=colours, linewidth=0)
+        colours = [_cell_colour(paper, series, cell_size) for cell_size in series.sizes]
+        axes.broken_barh([(left, width) for left in start], (middle - half, 2 * half), facecolors=colours, linewidth=0)
         empty = start[[colour == "none" for colour in colours]]
         if len(empty):
             axes.hlines([middle + half] * len(empty), empty, empty + width, paper.colour(RULE), linewidth=1)
@@ -496,7 +497,7 @@ def _draw_cells(paper: Paper, axes: Axes, *, rows: _NamedRows, size: float) -> N
 
 
 def _cell_colour(paper: Paper, series: Series, size: float | None) -> tuple[str, float] | str:
-    """Colour of a cell and its opacity; none where there is nothing, or what came back."""
+    """Return colour and opacity of a cell; none without an outflow."""
     if size is None or size <= 0:
         return "none"
     return paper.colour(series.colour), cell_opacity(size / float(paper.chart.full))
@@ -512,13 +513,13 @@ _BODIES: dict[str, Callable[[Paper], Body]] = {
 
 
 def text_width(text: str, size: float = _TEXT, *, bold: bool = False) -> float:
-    """Width of a text in pixels, in the font that matplotlib brings; letters that it lacks are as wide as high."""
+    """Measure a text in pixels, in the font that matplotlib brings."""
     return _text_box(text, size, bold)[0]
 
 
 @cache
 def _text_box(text: str, size: float, bold: bool) -> tuple[float, float, float]:  # noqa: FBT001 (as it is cached)
-    """Width, height and descent of a text."""
+    """Measure width, height and descent of a text."""
     font = FontProperties(family=[_FONT], size=size, weight="bold" if bold else "normal")
     known = get_font(findfont(font)).get_charmap()
     there = "".join(letter for letter in printable(text, " ") if ord(letter) in known)
@@ -526,23 +527,23 @@ def _text_box(text: str, size: float, bold: bool) -> tuple[float, float, float]:
     return float(width) + size * (len(text) - len(there)), float(height), float(descent)
 
 
-def _lines(text: str, width: float, size: float = _TEXT, *, bold: bool = False) -> list[str]:
-    """Text on lines of a width."""
+def _text_lines(text: str, width: float, size: float = _TEXT, *, bold: bool = False) -> list[str]:
+    """Break a text into lines of a width."""
     lines = word_lines(text, lambda line: text_width(line, size, bold=bold) <= width)
     return [_fitted(line, width, size, bold=bold) for line in lines]
 
 
 def _name_lines(name: str, width: float) -> list[str]:
-    """Name on at most two lines of a width, without its middle where it needs more."""
-    letters, lines = 2 * len(name), _lines(name, width, bold=True)  # letters of two columns too
+    """Break a name into two lines at most, without its middle."""
+    letters, lines = 2 * len(name), _text_lines(name, width, bold=True)  # letters of two columns too
     while letters > 1 and len(lines) > 2:  # noqa: PLR2004 (two lines)
         letters -= 1
-        lines = _lines(shortened(name, letters), width, bold=True)
+        lines = _text_lines(shortened(name, letters), width, bold=True)
     return lines
 
 
 def _fitted(text: str, width: float, size: float = _TEXT, *, bold: bool = False) -> str:
-    """Text on one line, without its middle where it is wider than there is room."""
+    """Fit a text on one line, without its middle if needed."""
     fitted = text = " ".join(printable(text, " ").split())
     letters = 2 * len(text)
     while letters > 1 and text_width(fitted, size, bold=bold) > width:
@@ -579,7 +580,7 @@ class PageCanvas(FigureCanvasSVG):
         self._renderer = PageRenderer(width, height, self.file)
 
     def get_renderer(self) -> PageRenderer:
-        """Return what measures the texts."""
+        """Return the renderer that measures the texts."""
         return self._renderer
 
 
@@ -589,7 +590,7 @@ _NOT_NEEDED = {"font-family", "stroke-linejoin", "stroke-linecap"}
 
 
 def _page_element(canvas: PageCanvas, words: str) -> bytes:
-    """Draw as one SVG element for a page, which may give its colours other values; `words` are what is read aloud.
+    """Draw one SVG element for a page; `words` are read aloud.
 
     Coordinates have one digit behind the point. Texts have the fonts of the page, and the widths that they had here.
     """
@@ -627,18 +628,20 @@ def _copy_elements(drawn: ET.Element, page: ET.Element) -> None:
         if name == "g":
             _copy_elements(element, page)
         elif name not in {"metadata", "style", "clipPath"}:
-            copied = ET.SubElement(page, name, {key.removeprefix(_XLINK): value for key, value in _short(element)})
+            copied = ET.SubElement(
+                page, name, {key.removeprefix(_XLINK): value for key, value in _page_attributes(element)}
+            )
             copied.text = element.text if name == "text" else None
             _copy_elements(element, copied)
 
 
-def _short(element: ET.Element) -> list[tuple[str, str]]:
-    """Attributes without what is not needed or too small to be seen, and with colours that the page may set."""
+def _page_attributes(element: ET.Element) -> list[tuple[str, str]]:
+    """Return the visible attributes, with colours that the page may set."""
     kept = []
     for key, value in element.items():
         if key == "style":
             rules = [rule.strip().split(": ") for rule in value.split(";") if rule.strip()]
-            style = [f"{name}:{_page_colour(one)}" for name, one in rules if name not in _NOT_NEEDED]
+            style = [f"{name}:{_page_colour(setting)}" for name, setting in rules if name not in _NOT_NEEDED]
             kept.append((key, ";".join(style)))
         elif key in {"fill", "stroke"}:
             kept.append(("style", f"{key}:{_page_colour(value)}"))
@@ -650,7 +653,7 @@ def _short(element: ET.Element) -> list[tuple[str, str]]:
 
 
 def _rounded(word: str) -> str:
-    """Coordinate with one digit behind the point; any other word as it is."""
+    """Round a coordinate to one digit; keep any other word."""
     try:
         return f"{float(word):.1f}".removesuffix(".0")
     except ValueError:
@@ -658,5 +661,5 @@ def _rounded(word: str) -> str:
 
 
 def _page_colour(value: str) -> str:
-    """Colour as a variable that the page may set; any other value as it is."""
+    """Return a colour as a variable of the page; keep others."""
     return f"var(--{_COLOURS[value]},{value})" if value in _COLOURS else value

@@ -6,9 +6,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from accounting_analytics.charts.labels import BALANCE_COLOUR, OTHERS_COLOUR, OUTFLOW_COLOUR
 from accounting_analytics.charts.marks import ChartMarks, Place, Series, find_figure, unit_text
 from accounting_analytics.charts.picture import Picture
+from accounting_analytics.charts.style import BALANCE_COLOUR, OTHERS_COLOUR, OUTFLOW_COLOUR, THICK_LINE, THIN_LINE
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.periods import day_label, month_name
 from accounting_analytics.reports.payees.outlook import NO_CASH, Outlook
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from accounting_analytics.reports.figures.figure import Figure
-
-_WIDE, _NARROW = 2, 1.25
 
 
 def outlook(result: Outlook) -> Picture:
@@ -39,13 +37,13 @@ def outlook(result: Outlook) -> Picture:
     require_type(result, Outlook, "result", "pass what outlook(...) returns")
     weeks = range(1, result.weeks + 1)
     of_row = {name: [result[name, week] for week in weeks] for name in ("cash", "high", "low")}
-    series = [_line("Cash at end", of_row["cash"], BALANCE_COLOUR, 0, _WIDE)]
+    series = [_line("Cash at end", of_row["cash"], BALANCE_COLOUR, 0, THICK_LINE)]
     if result.has_range and result.cash.units is not None:
-        sides = [_line(f"{name.title()}, 80 %", of_row[name], OTHERS_COLOUR, 1, _NARROW) for name in ("high", "low")]
+        sides = [_line(f"{name.title()}, 80 %", of_row[name], OTHERS_COLOUR, 1, THIN_LINE) for name in ("high", "low")]
         series += [sides[0], replace(sides[1], is_band=True)]
     if result.limit is not None:
-        series.append(_line("Limit", [result.limit] * len(weeks), OUTFLOW_COLOUR, 2, _NARROW))
-    figures = [one for of in of_row.values() for one in of]
+        series.append(_line("Limit", [result.limit] * len(weeks), OUTFLOW_COLOUR, 2, THIN_LINE))
+    figures = [figure for row in of_row.values() for figure in row]
     ends = [result.week_end(week) for week in weeks]
     is_known = result.cash.units is not None
     return Picture.of(
@@ -73,8 +71,8 @@ def _quality(result: Outlook) -> list[str]:
 def _line(name: str, figures: Sequence[Figure], colour: str, number: int, width: float) -> Series:
     return Series(
         name=name,
-        keys=[one.key for one in figures],
-        amounts=[one.exact() for one in figures],
+        keys=[figure.key for figure in figures],
+        amounts=[figure.exact() for figure in figures],
         colour=colour,
         is_line=True,
         number=number,

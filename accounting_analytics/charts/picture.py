@@ -1,4 +1,4 @@
-"""`Picture`: a chart as a Plotly figure whose marks are figures, and the same chart as a picture without a browser."""
+"""`Picture`: a chart as a Plotly figure, and as a picture without a browser."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ import pandas as pd
 import plotly.graph_objects as go
 import plotly.io
 
-from accounting_analytics.charts.labels import COLOUR_NAMES, ON_DARK
 from accounting_analytics.charts.marks import by_name
 from accounting_analytics.charts.matplotlib_charts import draw_picture
 from accounting_analytics.charts.plotly_charts import DARK_LAB, LAB_STYLE, draw_chart
+from accounting_analytics.charts.style import (
+    COLOUR_NAMES,
+    LEAST_WIDTH,
+    MOST_WIDTH,
+    ON_DARK,
+    PICTURE_WIDTH,
+    SAVED_WIDTHS,
+)
 from accounting_analytics.core.amount_units import check_amounts_in
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
@@ -26,9 +33,6 @@ if TYPE_CHECKING:
     from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.reports.figures.figure import Figure
 
-DEFAULT_WIDTH = 720
-_LEAST, _MOST = 240, 4000
-_SAVED_WIDTHS = {"wide": 860, "narrow": 360}
 _DARK_COLOURS = ";".join(f"--{name}:{ON_DARK[colour]}" for colour, name in COLOUR_NAMES.items())
 PICTURE_STYLE = f"@media screen and (prefers-color-scheme: dark){{.accounting-analytics-picture{{{_DARK_COLOURS}}}}}"
 """Style with which a page shows its SVG pictures in dark colours on a dark screen; paper stays light."""
@@ -61,7 +65,7 @@ _DRAW_AGAIN = (
     f"this.closest('{_OUTPUT}')?.previousElementSibling?.querySelector('img.plot-img')"
     "?.dispatchEvent(new MouseEvent('mouseenter'))"
 )
-"""Have JupyterLab draw the chart again, as a pointer on the light picture would."""
+"""Script that has JupyterLab draw the chart again, as a pointer on the light picture would."""
 
 
 class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
@@ -86,7 +90,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
 
     @property
     def chart(self) -> ChartMarks | None:
-        """What is drawn; None for a figure that was not made by a function of charts."""
+        """The marks that are drawn; None for a figure that no function of charts made."""
         return self._chart
 
     def shown_in(self, amounts_in: AmountsIn | None) -> Picture:
@@ -99,7 +103,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         return Picture.of(replace(self._chart, amounts_in=check_amounts_in(amounts_in)))
 
     def mark(self, key: str, column: str = "") -> Figure:
-        """Figure of a mark, by the key that is first in its ``customdata``, or by the parts of such a key."""
+        """Return the figure of a mark, by the first key in its ``customdata``, or by the parts of that key."""
         if self._chart is None or self._chart.find is None:
             raise LookupError("the marks of this figure are not amounts of the books, so they have no figures")
         return self._chart.find(f"{key}{KEY_SEPARATOR}{column}" if column else key)
@@ -113,7 +117,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         if self._chart is None or self._chart.table is None:
             return pd.DataFrame()
         table = self._chart.table()
-        amounts = [[one.figure.amount if one.figure else None for one in row.cells] for row in table.rows]
+        amounts = [[cell.figure.amount if cell.figure else None for cell in row.cells] for row in table.rows]
         heads = [head.text for head in table.heads]
         return pd.DataFrame(amounts, [row.label for row in table.rows], heads)
 
@@ -138,11 +142,11 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         display(HTML(f'<div class="accounting-analytics-chart">{shown}</div>'))
 
     def _saved_html(self) -> str:
-        """Pictures for a page and for a telephone; none of a chart that was changed since it was made."""
+        """Draw a wide and a narrow picture; none of a changed chart."""
         if self._chart is None or self != Picture.of(self._chart):
             return ""
         drawn = [
-            f'<div class="{name}">{static_picture(self, width=width)}</div>' for name, width in _SAVED_WIDTHS.items()
+            f'<div class="{name}">{static_picture(self, width=width)}</div>' for name, width in SAVED_WIDTHS.items()
         ]
         return f'<div class="{SAVED_PICTURE}" onmouseenter="{_DRAW_AGAIN}">{"".join(drawn)}</div>'
 
@@ -163,7 +167,7 @@ def static_picture(
     figure: Picture,
     *,
     format: Literal["svg", "png"] = "svg",  # noqa: A002 (as in matplotlib and pandas)
-    width: int = DEFAULT_WIDTH,
+    width: int = PICTURE_WIDTH,
     dark: bool = False,
     title: bool = True,
 ) -> str | bytes:
@@ -197,8 +201,9 @@ def static_picture(
     require_type(figure, Picture, "figure", "pass what a function of charts returns")
     if format not in {"svg", "png"}:
         raise InputError(f"format must be svg or png, not {quote(format)}")
-    if isinstance(width, bool) or not isinstance(width, int) or not _LEAST <= width <= _MOST:
-        raise InputError(f"width must be a whole number of pixels from {_LEAST} to {_MOST}, not {quote(width)}")
+    if isinstance(width, bool) or not isinstance(width, int) or not LEAST_WIDTH <= width <= MOST_WIDTH:
+        limits = f"{LEAST_WIDTH} to {MOST_WIDTH}"
+        raise InputError(f"width must be a whole number of pixels from {limits}, not {quote(width)}")
     if figure.chart is None:
         raise InputError("figure was not made by a function of charts; pass what one returns")
     drawn = draw_picture(figure.chart, width, is_png=format == "png", is_dark=dark, with_title=title)

@@ -1,4 +1,4 @@
-"""Charts as Plotly figures: for notebooks and pages, on light and dark grounds, and as narrow as a telephone.
+"""Draw charts as Plotly figures, for light and dark pages and telephones.
 
 Text from the books is escaped. Axes have given ranges, because Plotly would widen them for labels.
 """
@@ -10,7 +10,9 @@ import html
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from accounting_analytics.charts.labels import (
+from accounting_analytics.charts.labels import shortened, word_lines
+from accounting_analytics.charts.marks import labelled_places
+from accounting_analytics.charts.style import (
     BALANCE_COLOUR,
     BAND_ALPHA,
     DASHES,
@@ -23,10 +25,7 @@ from accounting_analytics.charts.labels import (
     PATTERNS,
     RULE,
     cell_opacity,
-    shortened,
-    word_lines,
 )
-from accounting_analytics.charts.marks import labelled_places
 from accounting_analytics.core.messages import printable
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def draw_chart(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _dark_style(charts: str, ground: str) -> str:
-    """Style of the charts of a selector on a dark ground: each colour of a light page becomes that of a dark one."""
+    """Write the style that replaces light colours by dark ones."""
     rules = [f"{charts} .main-svg{{background:transparent!important}}"]
     for colour, dark in ON_DARK.items():
         for part in ("fill", "stroke"):
@@ -72,7 +71,7 @@ def _dark_style(charts: str, ground: str) -> str:
 
 
 def _channels(colour: str) -> tuple[int, ...]:
-    """Red, green and blue."""
+    """Return red, green and blue of a colour."""
     return tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
 
 
@@ -81,7 +80,7 @@ LAB_STYLE = _dark_style(f"{DARK_LAB} {_BESIDE}", f"var(--jp-layout-color0,{ON_DA
 
 
 def _draw_frame(figure: go.Figure, chart: ChartMarks) -> None:
-    """Title, remarks below it, and what all axes have."""
+    """Draw title and remarks, and style all axes."""
     figure.update_layout(
         template="none",
         paper_bgcolor=GROUND,  # JupyterLab saves a picture of the chart, which may be opened in the other theme
@@ -122,18 +121,18 @@ def _draw_frame(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _name(name: str) -> str:
-    """Name on at most two lines of a telephone, without its middle where it is longer, and without markup."""
+    """Write a name, escaped, on at most two lines of a telephone."""
     lines = word_lines(shortened(name, 2 * _LINE_LENGTH - 10), lambda line: len(line) <= _LINE_LENGTH)
     return "<br>".join(map(_text, lines))
 
 
 def _text(text: str) -> str:
-    """Text on one line, without markup."""
+    """Escape a text, on one line."""
     return html.escape(printable(text, " "), quote=False)
 
 
-def _data(series: Series, labels: Sequence[str]) -> dict[str, Any]:
-    """Key, label and exact amount of each mark; hover texts have all digits."""
+def _hover_data(series: Series, labels: Sequence[str]) -> dict[str, Any]:
+    """Return key, label and exact amount of each mark."""
     rows = zip(series.keys, map(_text, labels), series.texts, strict=True)
     return {
         "customdata": [list(row) for row in rows],
@@ -142,7 +141,7 @@ def _data(series: Series, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _draw_legend(figure: go.Figure, chart: ChartMarks) -> None:
-    """Names of the series: above the chart where they have room on a telephone, else below it."""
+    """Write the names of the series above the chart, or below."""
     names = [_name(series.name) for series in chart.series]
     if len(names) == 1:
         return
@@ -166,8 +165,8 @@ _MOST_LABEL_LETTERS, _MOST_LABELLED = 44, 7
 _ROOM = 1.18
 
 
-def _see_through(colour: str) -> str:
-    """Return a colour through which lines are seen."""
+def _band_colour(colour: str) -> str:
+    """Return the transparent colour of a band."""
     return f"rgba{(*bytes.fromhex(colour.removeprefix('#')), BAND_ALPHA)}"
 
 
@@ -176,13 +175,13 @@ def _draw_columns(figure: go.Figure, chart: ChartMarks) -> None:
     labels = [place.label for place in chart.places]
     places = list(range(len(labels)))
     for series in chart.series:
-        data = _data(series, labels)
+        data = _hover_data(series, labels)
         if series.is_line:
             line = {"color": series.colour, "width": series.width, "dash": DASHES[series.number]}
             marker = {"symbol": "diamond", "size": 7, "color": series.colour}
             drawn = {"mode": "lines+markers", "line": line, "marker": marker, "connectgaps": False}
             if series.is_band:
-                drawn |= {"fill": "tonexty", "fillcolor": _see_through(series.colour)}
+                drawn |= {"fill": "tonexty", "fillcolor": _band_colour(series.colour)}
             figure.add_scatter(x=places, y=series.sizes, name=_name(series.name), **drawn, **data)
         else:
             pattern = {
@@ -207,13 +206,13 @@ def _draw_columns(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _draw_period_axis(figure: go.Figure, chart: ChartMarks) -> None:
-    """Label as many periods as have room on a telephone; the year is below the first of each."""
+    """Label as many periods as a telephone has room for."""
     longest = max(len(place.name) for place in chart.places)
     labels = labelled_places(chart.places, min(_MOST_LABELLED, _MOST_LABEL_LETTERS // (longest + 2)))
     figure.update_xaxes(
         tickvals=[at for at, _ in labels],
         ticktext=[
-            _text(name) + "".join(f"<br>{_text(one)}" for one in year)
+            _text(name) + "".join(f"<br>{_text(line)}" for line in year)
             for name, *year in (text.split("\n") for _, text in labels)
         ],
         tickangle=0,
@@ -237,7 +236,10 @@ _LEVEL_LABELS: dict[str, Any] = {
 
 
 def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
-    """Draw lines whose level over the width of a day is the balance at its end, so that it is found anywhere there."""
+    """Draw lines that are level over the width of a day.
+
+    A pointer then finds the balance anywhere in the day.
+    """
     days = [dt.date.fromisoformat(place.label) for place in chart.places]
     wide = {"xperiod": _MILLISECONDS_OF_A_DAY, "xperiodalignment": "middle"}
     for series in chart.series:
@@ -251,7 +253,7 @@ def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
             marker={"color": series.colour, "size": 9},
             connectgaps=False,
             **wide,
-            **{**_data(series, [f"{day}" for day in days]), "hovertemplate": "%{customdata[2]}"},
+            **{**_hover_data(series, [f"{day}" for day in days]), "hovertemplate": "%{customdata[2]}"},
         )
     last = chart.series[-1]
     labelled = chart.labelled_days()
@@ -272,7 +274,7 @@ def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
             text=_text(text),
             x=dt.datetime.combine(days[at], _NOON),
             y=last.sizes[at],
-            xanchor=_anchor(at / len(days)) if len(days) > 1 else "center",
+            xanchor=_label_side(at / len(days)) if len(days) > 1 else "center",
             yshift=-16 if is_low else 16,
             showarrow=False,
             bgcolor=GROUND,
@@ -294,8 +296,8 @@ def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
     _draw_legend(figure, chart)
 
 
-def _anchor(position: float) -> str:
-    """Side of a label that is at its mark, between 0 and 1 on the axis, so that it does not leave the chart."""
+def _label_side(position: float) -> str:
+    """Choose the side of a label that keeps it inside the chart."""
     if position < _NEAR_END:
         return "left"
     return "right" if position > 1 - _NEAR_END else "center"
@@ -318,7 +320,7 @@ def _draw_steps(figure: go.Figure, chart: ChartMarks) -> None:
         decreasing={"marker": {"color": OUTFLOW_COLOUR}},
         totals={"marker": {"color": BALANCE_COLOUR}},
         connector={"line": {"color": MUTED, "width": 1, "dash": "dot"}},
-        **_data(series, [place.label for place in chart.places]),
+        **_hover_data(series, [place.label for place in chart.places]),
     )
     sums = [0.0, *itertools.accumulate(size or 0.0 for size in series.sizes[:-1])]
     margin = (max(sums) - min(sums)) * _STEP_MARGIN or 1.0
@@ -340,7 +342,7 @@ def _draw_rows(figure: go.Figure, chart: ChartMarks) -> None:
         textposition="none",
         name=_name(series.name),
         marker={"color": list(series.bar_colours)},
-        **_data(series, [place.label for place in chart.places]),
+        **_hover_data(series, [place.label for place in chart.places]),
     )
     figure.update_layout(bargap=0.55)
     ends = [min(sizes) - margin * (min(sizes) < 0), max(sizes) + margin]
@@ -349,7 +351,7 @@ def _draw_rows(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _draw_row_texts(figure: go.Figure, chart: ChartMarks) -> None:
-    """Write name and amount of a bar above it, where they have room on a telephone and cover no bar."""
+    """Write name and amount of each bar above it."""
     (series,) = chart.series
     for place, (row, text) in enumerate(zip(chart.places, chart.labels(series), strict=True)):
         at = {"x": 0, "xref": "paper", "xanchor": "left", "y": place - 0.5, "yanchor": "middle"}
@@ -363,17 +365,17 @@ def _draw_row_texts(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 _MOST_LETTERS, _MAX_UPRIGHT = 54, 30
-"""Letters that cells beside each other have room for, and columns up to which amounts are written upright."""
+"""Letters that cells beside each other have room for, and most columns whose amounts are written upright."""
 _CELL_LABEL, _CELL_ROW, _LETTER = 22, 24, 6
 _PARTS = (0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1)
 """Parts of the full colour, between which colours are mixed."""
 
 
 def _draw_cells(figure: go.Figure, chart: ChartMarks) -> None:
-    """Draw a heat map, whose rows have their names above them, so that a narrow page is left to the cells."""
+    """Draw a heat map with the names above its rows."""
     count, full = len(chart.places), float(chart.full)
     labels = [place.label for place in chart.places]
-    rows = [_data(series, [f"{series.name}, {label}" for label in labels]) for series in chart.series]
+    rows = [_hover_data(series, [f"{series.name}, {label}" for label in labels]) for series in chart.series]
     figure.add_heatmap(
         x=list(range(count)),
         y=list(range(len(rows))),
@@ -425,7 +427,7 @@ def _draw_cells(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _cell_colour(colour: str, part: float) -> str:
-    """Colour of a part of the full one, on any ground."""
+    """Return the colour of a part of the full one."""
     return f"rgba({','.join(map(str, _channels(colour)))},{cell_opacity(part) if part else 0})"
 
 

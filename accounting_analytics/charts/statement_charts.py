@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.charts.labels import BALANCE_COLOUR, INFLOW_COLOUR, INK
 from accounting_analytics.charts.marks import (
     MARK_CALL,
     ChartMarks,
@@ -16,6 +15,7 @@ from accounting_analytics.charts.marks import (
     unit_text,
 )
 from accounting_analytics.charts.picture import Picture
+from accounting_analytics.charts.style import BALANCE_COLOUR, INFLOW_COLOUR, INK, THICK_LINE, THIN_LINE
 from accounting_analytics.core.arguments import require_type
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.periods import Period
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.figure_table import FigureTable
     from accounting_analytics.reports.statements.columns import StatementColumn
 
-_WIDE, _NARROW = 2, 1.25
 _COMPARED = {"prior": ("period before", 1), "prior_year": ("year before", 1), "budget": ("budget", 2)}
 """Comparisons that are drawn beside the line that they are compared with: name, and number of its dashes."""
 _BESIDE_BUDGETS = ("difference", "difference_pct")
@@ -61,7 +60,7 @@ def trend(income: Statement, cash_flow: Statement | None = None) -> Picture:
     ]
     if cash_flow is not None:
         of_cash = _columns_of(cash_flow, "net_cash_flow", "cash_flow_statement")
-        if [one.periods for one in columns] != [one.periods for one in of_cash]:
+        if [column.periods for column in columns] != [column.periods for column in of_cash]:
             raise InputError("income and cash_flow are of other days: make both with the same days and columns")
         if "ending_cash_balance" not in cash_flow.figures.layout.by_key:
             raise InputError("cash_flow has no balances: load the books since their first entry, or give their opening")
@@ -95,16 +94,16 @@ def margins(income: Statement) -> Picture:
 
 
 def _columns_of(statement: Statement, row: str, maker: str) -> list[StatementColumn]:
-    """Periods of a statement; one of another kind is refused."""
+    """Return the periods of a statement; refuse one of another kind."""
     hint = f"pass what {maker}(...) returns"
     require_type(statement, Statement, "statement", hint)
     if row not in statement.figures.layout.by_key or statement.figures.rules.of_balances:
         raise InputError(f"this chart does not draw a {statement.title.lower()}; {hint}")
-    return [one for one in statement.columns if one.kind == "period"]
+    return [column for column in statement.columns if column.kind == "period"]
 
 
 class _Line(NamedTuple):
-    """A line of the chart: its name, its figures, its colour, and the number of its dashes, 0 if it is not compared."""
+    """A line of the chart; `number` is that of its dashes, 0 if it is not compared."""
 
     name: str
     figures: Sequence[Figure]
@@ -113,12 +112,12 @@ class _Line(NamedTuple):
 
 
 def _lines_of(statement: Statement, name: str, row: str, colour: str) -> list[_Line]:
-    """Line of a row over the periods of a statement, and one for each comparison that it has with other periods."""
+    """Make the line of a row, and one for each comparison."""
     lines = []
     for kind in ("period", *_COMPARED):
-        columns = [one for one in statement.columns if one.kind == kind and one.of != "total"]
-        figures = [statement.figures.figure(row, one.key) for one in columns]
-        if any(one.kind != "none" for one in figures):
+        columns = [column for column in statement.columns if column.kind == kind and column.of != "total"]
+        figures = [statement.figures.figure(row, column.key) for column in columns]
+        if any(figure.kind != "none" for figure in figures):
             compared, number = _COMPARED.get(kind, ("", 0))
             lines.append(_Line(", ".join(filter(None, [name, compared])), figures, colour, number))
     return lines
@@ -126,26 +125,26 @@ def _lines_of(statement: Statement, name: str, row: str, colour: str) -> list[_L
 
 def _picture(title: str, statement: Statement, lines: Sequence[_Line], unit: str, *, suffix: str = "") -> Picture:
     """Draw lines over the periods of a statement."""
-    columns = [one for one in statement.columns if one.kind == "period"]
+    columns = [column for column in statement.columns if column.kind == "period"]
     series = [
         Series(
             name=line.name,
-            keys=[one.key for one in line.figures],
-            amounts=[one.exact() for one in line.figures],
+            keys=[figure.key for figure in line.figures],
+            amounts=[figure.exact() for figure in line.figures],
             colour=line.colour,
             is_line=True,
             number=line.number,
-            width=_NARROW if line.number else _WIDE,
+            width=THIN_LINE if line.number else THICK_LINE,
             suffix=suffix,
         )
         for line in lines
     ]
-    every = [one for line in lines for one in line.figures]
-    periods = [period for one in columns for _, period in one.periods]
-    first, last = min(one.start_date for one in periods), max(one.end_date for one in periods)
+    every = [figure for line in lines for figure in line.figures]
+    periods = [period for column in columns for _, period in column.periods]
+    first, last = min(period.start_date for period in periods), max(period.end_date for period in periods)
     drawn = {"period", *_COMPARED, *_BESIDE_BUDGETS}
-    others = dict.fromkeys(one.kind for one in statement.columns if one.kind not in drawn)
-    not_drawn = [f"not drawn: {', '.join(one.replace('_', ' ') for one in others)}"] if others else []
+    others = dict.fromkeys(column.kind for column in statement.columns if column.kind not in drawn)
+    not_drawn = [f"not drawn: {', '.join(kind.replace('_', ' ') for kind in others)}"] if others else []
     remarks = [*day_remarks(Period(first, last, statement.time_zone)), *not_drawn]
     return Picture.of(
         ChartMarks(
@@ -156,7 +155,7 @@ def _picture(title: str, statement: Statement, lines: Sequence[_Line], unit: str
             places=period_places(columns),
             series=series,
             amounts_in=statement.amounts_in,
-            message="" if any(one.units is not None for one in every) else "Nothing is known of this period",
+            message="" if any(figure.units is not None for figure in every) else "Nothing is known of this period",
             find=partial(find_figure, every),
             table=partial(_table, title, [*remarks, unit], columns, lines, statement.scale),
         )

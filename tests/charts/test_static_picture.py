@@ -19,7 +19,7 @@ from matplotlib.textpath import TextToPath
 
 import accounting_analytics as aa
 from accounting_analytics import charts
-from accounting_analytics.charts import labels as colours
+from accounting_analytics.charts import style
 from accounting_analytics.core.errors import InputError
 
 CHARTS = [charts.inflow_outflow, charts.running_balance, charts.waterfall]
@@ -258,7 +258,7 @@ VISIONS = {
     "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
 }
 XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
-FLOWS = (colours.INFLOW_COLOUR, colours.OUTFLOW_COLOUR, colours.BALANCE_COLOUR)
+FLOWS = (style.INFLOW_COLOUR, style.OUTFLOW_COLOUR, style.BALANCE_COLOUR)
 
 
 def linear(colour):
@@ -283,7 +283,7 @@ def contrast(one, other):
 @pytest.mark.parametrize("vision", VISIONS)
 def test_colours_can_be_told_apart(vision):
     """Inflow, outflow and balance differ for everybody, on light and dark pages; so do the colours of accounts."""
-    for group in (FLOWS, tuple(map(colours.ON_DARK.get, FLOWS)), colours.ACCOUNT_COLOURS):
+    for group in (FLOWS, tuple(map(style.ON_DARK.get, FLOWS)), style.ACCOUNT_COLOURS):
         for pair in itertools.combinations(group, 2):
             first, second = (lab(np.array(VISIONS[vision]) @ linear(one)) for one in pair)
             assert np.linalg.norm(first - second) > 10, (vision, pair)
@@ -291,18 +291,18 @@ def test_colours_can_be_told_apart(vision):
 
 def test_texts_and_marks_have_contrast():
     """Text has a contrast of 4.5, marks one of 3, on light pages, on dark ones and in JupyterLab's dark theme."""
-    grounds = {"light": [colours.GROUND], "dark": [colours.ON_DARK[colours.GROUND], "#111111"]}
+    grounds = {"light": [style.GROUND], "dark": [style.ON_DARK[style.GROUND], "#111111"]}
     for theme, grounds_of_theme in grounds.items():
         for ground in grounds_of_theme:
-            for colour in (colours.INK, colours.MUTED):
-                assert contrast(colour if theme == "light" else colours.ON_DARK[colour], ground) >= 4.5
+            for colour in (style.INK, style.MUTED):
+                assert contrast(colour if theme == "light" else style.ON_DARK[colour], ground) >= 4.5
             for colour in FLOWS:
-                assert contrast(colour if theme == "light" else colours.ON_DARK[colour], ground) >= 3
-            for colour in (*colours.ACCOUNT_COLOURS, colours.OTHERS_COLOUR):
+                assert contrast(colour if theme == "light" else style.ON_DARK[colour], ground) >= 3
+            for colour in (*style.ACCOUNT_COLOURS, style.OTHERS_COLOUR):
                 assert contrast(colour, ground) >= 3, (colour, ground)
 
 
 def test_no_meaning_is_shown_by_colour_alone():
     """Each colour of categories and accounts has its own pattern and its own dash."""
-    count = len(colours.ACCOUNT_COLOURS)
-    assert len(set(colours.PATTERNS[:count])) == len(set(colours.DASHES[:count])) == count
+    count = len(style.ACCOUNT_COLOURS)
+    assert len(set(style.PATTERNS[:count])) == len(set(style.DASHES[:count])) == count
