@@ -1,4 +1,4 @@
-"""The example notebooks with the files they read, in a checkout or in an installed package, and copies of them."""
+"""Copy the example notebooks and the files they read to a folder."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def copy_notebooks(folder: str | Path, *, force: bool = False) -> CopiedNotebook
 
 
 def _example_files() -> list[tuple[Path, Path]]:
-    """Folder of the examples (of the installed package, else of the checkout), and each file in it."""
+    """List each example file with the folder of the examples."""
     packaged = _PACKAGE / "examples"
     root = packaged if packaged.is_dir() else _PACKAGE.parent
     files = [(root, path) for pattern in _PATTERNS for path in sorted(root.glob(pattern)) if path.is_file()]

@@ -1,4 +1,4 @@
-"""Parameters of notebooks: which a notebook declares, of which type, and whether given values fit.
+"""Parameters of notebooks: their names and types, and checks of given values.
 
 The type of a parameter is that of its annotation, or else that of its default where it is a literal.
 """
@@ -62,7 +62,7 @@ class Parameter(NamedTuple):
     calculated: str = ""
 
     def fitting(self, given: object) -> object:
-        """Return a value of Python as the notebook gets it, such as a day as its text; refuse one of another type."""
+        """Convert a value for the notebook; refuse one of another type."""
         value = _plain(given)
         if value is _NOT_LITERAL:
             raise NotebookParametersError(
@@ -80,7 +80,7 @@ class Parameter(NamedTuple):
         return value
 
     def parse(self, text: str) -> object:
-        """Return what a text of the command line means for the type of this parameter."""
+        """Read a text of the command line by the parameter's type."""
         if self.type is str:
             return text
         if self.type is dt.date and not (self.is_optional and text.strip().casefold() in _WORDS):
@@ -136,7 +136,7 @@ def read_notebook(notebook: Path) -> Any:  # noqa: ANN401 (nbformat's NotebookNo
 
 
 def parse_parameters(notebook: Path, texts: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, Any]:
-    """Read the texts of parameters as values of the types that the notebook declares."""
+    """Read texts as values of the types that the notebook declares."""
     declared = declared_parameters(read_notebook(notebook))
     require_declared(notebook, texts, declared, known_secrets(environment))
     return {name: declared[name].parse(text) for name, text in texts.items()}
@@ -145,14 +145,14 @@ def parse_parameters(notebook: Path, texts: Mapping[str, str], environment: Mapp
 def require_declared(
     notebook: Path, values: Mapping[str, Any], declared: Mapping[str, Parameter], secrets: list[Secret]
 ) -> None:
-    """Refuse parameters that the notebook does not declare (papermill only warns) and those that look like secrets."""
+    """Refuse parameters that are not declared, or look like secrets."""
     for name, value in values.items():
         if is_secret_parameter(name, value, secrets):
             raise NotebookParametersError(
                 f"parameter {name!r} looks like a secret, and parameters are stored in the executed notebook; "
                 f"pass tokens in the environment ({TOKEN_VARIABLE}_FILE)"
             )
-        if name not in declared:
+        if name not in declared:  # papermill only warns
             raise NotebookParametersError(
                 f"{notebook} declares no parameter {name!r}; it declares: {', '.join(declared) or 'none'}"
             )
@@ -169,7 +169,10 @@ def require_declared(
 
 
 def declared_parameters(notebook: Any) -> dict[str, Parameter]:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Names assigned in the cell tagged `parameters`, after which papermill inserts the given values."""
+    """Find the names assigned in the cell tagged `parameters`.
+
+    Papermill inserts the given values after it.
+    """
     found: dict[str, Parameter] = {}
     calculated: dict[str, str] = {}
     for statement in _statements(notebook):
@@ -182,11 +185,11 @@ def declared_parameters(notebook: Any) -> dict[str, Parameter]:  # noqa: ANN401 
             for target in targets:
                 if isinstance(target, ast.Name):
                     found[target.id] = _parameter(target.id, statement.value, annotation, line)
-    return {name: one._replace(calculated=calculated.get(name, "")) for name, one in found.items()}
+    return {name: parameter._replace(calculated=calculated.get(name, "")) for name, parameter in found.items()}
 
 
 def _statements(notebook: Any) -> list[ast.stmt]:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Statements of the cell tagged `parameters`; a second such cell would set its defaults over given values."""
+    """Parse the cell tagged `parameters`; refuse several."""
     tags = [cell.metadata.get("tags", ()) for cell in notebook.cells]
     tagged = [number for number, names in enumerate(tags) if "parameters" in names]
     inserted = [number for number, names in enumerate(tags) if "injected-parameters" in names]
@@ -203,7 +206,7 @@ def _statements(notebook: Any) -> list[ast.stmt]:  # noqa: ANN401 (nbformat's No
 
 
 def _names_read(statement: ast.stmt) -> set[str]:
-    """Names whose values a statement reads: also that of ``rate *= 2``, but not of an annotation."""
+    """Find the names whose values a statement reads, without annotations."""
     parts = [statement.value] if isinstance(statement, ast.AnnAssign) and statement.value else [statement]
     names = [node for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)]
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
@@ -215,9 +218,9 @@ def _parameter(name: str, value: ast.expr, annotation: ast.expr | None, line: st
     default = _NOT_LITERAL
     with suppress(ValueError, TypeError):
         default = ast.literal_eval(value)
-    kinds = [_TYPES[one] for one in stated if one in _TYPES]
+    kinds = [_TYPES[type_name] for type_name in stated if type_name in _TYPES]
     if not kinds or (kinds == [dt.date] and isinstance(default, str)):
-        kinds = [one for one in _EXAMPLES if type(default) is one]
+        kinds = [kind for kind in _EXAMPLES if type(default) is kind]
     is_readable = kinds or (default is None and stated in ([], ["None"]))
     kind = kinds[0] if len(kinds) == 1 else None
     is_optional = default is None or "None" in stated
@@ -225,16 +228,16 @@ def _parameter(name: str, value: ast.expr, annotation: ast.expr | None, line: st
 
 
 def _stated_types(annotation: ast.expr | None) -> list[str]:
-    """Names of the types of an annotation, without their modules: ``str | None`` has two."""
+    """Name the types of an annotation: ``str | None`` has two."""
     if annotation is None:
         return []
     text = annotation.value if isinstance(annotation, ast.Constant) else ast.unparse(annotation)
     text = re.sub(r"^(?:\w+\.)?Optional\[(.*)\]$", r"\1 | None", str(text))
-    return [one.strip().rpartition(".")[2] for one in re.sub(r"\[.*\]", "", text).split("|")]
+    return [part.strip().rpartition(".")[2] for part in re.sub(r"\[.*\]", "", text).split("|")]
 
 
 def _literal(text: str) -> Any:  # noqa: ANN401 (any literal)
-    """Value of a text that is a literal of Python or JSON."""
+    """Read a text as a literal of Python or JSON."""
     stripped = text.strip()
     if stripped.casefold() in _WORDS:
         return _WORDS[stripped.casefold()]
@@ -246,16 +249,16 @@ def _literal(text: str) -> Any:  # noqa: ANN401 (any literal)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 (any value)
-    """Value as JSON has it; `_NOT_LITERAL` where JSON would change it or has none."""
+    """Convert a value to JSON; `_NOT_LITERAL` where that would change it."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, dt.date | os.PathLike):
         value = value.isoformat() if isinstance(value, dt.date) else os.fspath(value)
     if isinstance(value, list | tuple):
-        items = [_plain(one) for one in value]
+        items = [_plain(part) for part in value]
         return _NOT_LITERAL if _NOT_LITERAL in items else items
     if isinstance(value, dict):
-        pairs = {key: _plain(one) for key, one in value.items()}
+        pairs = {key: _plain(part) for key, part in value.items()}
         return _NOT_LITERAL if _NOT_LITERAL in pairs.values() or any(type(key) is not str for key in pairs) else pairs
     is_text = isinstance(value, str) and not _SURROGATE.search(value)
     return value if is_text or value is None or isinstance(value, bool | int | float) else _NOT_LITERAL

@@ -1,4 +1,4 @@
-"""Notebook runs: papermill executes a notebook in its own process; the notebook and an HTML page of it are saved."""
+"""Execute a notebook with papermill; save it and its HTML page."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ execute_notebook(**arguments)
 """
 """Program of a run: papermill, which writes days as dates into the notebook."""
 _RAISE_AT_QUIT = 'get_ipython().ask_exit = __import__("sys").exit'
-"""Makes ``quit()`` and ``exit()`` end the run as ``sys.exit()`` does, which otherwise stop the kernel later."""
+"""Line that lets ``quit()`` and ``exit()`` end the run as ``sys.exit()`` does; else they stop the kernel later."""
 
 
 @dataclass(frozen=True)
@@ -177,12 +177,12 @@ def _named(folder: Path, name: str) -> NotebookRun:
 
 
 def _marked(run: NotebookRun, mark: str) -> NotebookRun:
-    """Files of a run with a word before their suffixes."""
+    """Name the files of a run with a word before their suffixes."""
     return _named(run.html.parent, f"{run.html.stem}.{mark}")
 
 
 def _period_suffix(declared: Mapping[str, Parameter], values: Mapping[str, Any]) -> str:
-    """End of the file names of a run: its period, if the notebook declares one with text for both dates."""
+    """Write the period for file names, if the notebook declares one."""
     parameters = {**{name: parameter.default for name, parameter in declared.items()}, **values}
     days = [parameters.get(name) for name in _PERIOD]
     if not all(isinstance(day, str) and day for day in days):
@@ -200,7 +200,7 @@ def _folder_errors(folder: Path) -> Iterator[None]:
 
 
 def _require_python(notebook: Path, content: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Refuse a notebook of another language, whose cells may mean something else in Python."""
+    """Refuse a notebook of another language: Python may misread its cells."""
     kernel = content.metadata.get("kernelspec", {})
     name = kernel.get("name", "python3")
     stated = kernel.get("language") or content.metadata.get("language_info", {}).get("name") or "python"
@@ -210,9 +210,9 @@ def _require_python(notebook: Path, content: Any) -> None:  # noqa: ANN401 (nbfo
             "notebooks in Python are run; nothing was executed"
         )
     installed = KernelSpecManager().get_all_specs()
-    languages = {one: installed[one]["spec"]["language"].casefold() for one in installed}
+    languages = {kernel_name: installed[kernel_name]["spec"]["language"].casefold() for kernel_name in installed}
     if languages.get(name.casefold(), "python" if name in {KERNEL, "python"} else "") != "python":
-        pythons = ", ".join(one for one, language in languages.items() if language == "python")
+        pythons = ", ".join(kernel_name for kernel_name, language in languages.items() if language == "python")
         raise InputError(
             f"the kernel of {notebook}, {name!r}, is not installed here as one of Python (installed: {pythons}), and "
             "only notebooks in Python are run: choose one of these in JupyterLab and save it; nothing was executed"
@@ -229,7 +229,7 @@ def _execute(
     days: Mapping[str, str],
     timeout: float | None,
 ) -> tuple[int, str]:
-    """Run papermill with a kernel of this interpreter; return its exit code and stderr. `days` become dates."""
+    """Run papermill with this interpreter; return its exit code and stderr."""
     write_kernel_spec(temporary / "kernels" / KERNEL, extra_arguments=[f"--IPKernelApp.exec_lines={_RAISE_AT_QUIT}"])
     arguments = {
         "input_path": _without_fields(source),
@@ -262,7 +262,7 @@ def _execute(
 
 
 def _without_fields(path: Path) -> str:
-    """Path whose braces papermill does not replace by parameters."""
+    """Escape the braces of a path, which papermill would replace."""
     return str(path).replace("{", "{{").replace("}", "}}")
 
 
@@ -279,7 +279,7 @@ def _find_failure(
     stderr: str,
     secrets: list[Secret],
 ) -> AccountingAnalyticsError | None:
-    """Return the error of a failed run, if it failed; a notebook that ended early has failed too."""
+    """Return the error of a failed or early ended run, if any."""
     if code == -signal.SIGKILL:
         return JobTimedOutError(f"{notebook}: {stderr}")
     for number, cell in enumerate(finished.cells):
@@ -300,19 +300,22 @@ def _find_failure(
 
 
 def _first_line(cell: Any, secrets: list[Secret]) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
-    """First line of a cell, by which a reader finds it: papermill inserts cells, so its number is another one."""
+    """Quote the first line of a cell, by which readers find it.
+
+    Its number is a different one, because papermill inserts cells.
+    """
     return quote(masked(cell.source.strip().partition("\n")[0], secrets))
 
 
 def _under_heading(cells: Sequence[Any], secrets: list[Secret]) -> str:
-    """Name the last heading of some cells, which a reader sees above the next one."""
+    """Name the last heading in some cells, if any."""
     lines = [line for cell in cells if cell.cell_type == "markdown" for line in cell.source.splitlines()]
     headings = [line.lstrip("#").strip() for line in lines if re.match("#{1,6} ", line)]
     return f" under the heading {quote(masked(headings[-1], secrets))}" if headings else ""
 
 
 def _exit_code(error_name: str) -> int:
-    """Exit code of an error by its name; 1 for an error of another package."""
+    """Return the exit code of an error by name, or 1."""
     kind = getattr(errors, error_name, None)
     return kind.exit_code if isinstance(kind, type) and issubclass(kind, AccountingAnalyticsError) else 1
 
@@ -325,7 +328,7 @@ def _save(
     has_code: bool,
     aside: tuple[NotebookRun, NotebookRun] | None = None,
 ) -> NotebookRun:
-    """Write notebook and page, each completely or not at all, as soon as both are made.
+    """Write notebook and page, once both are made.
 
     With `aside`, files of an earlier run get other names just before, so that no failure leaves an old page under the
     name of a new one.

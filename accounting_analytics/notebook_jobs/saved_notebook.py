@@ -1,4 +1,4 @@
-"""What is saved of an executed notebook: its values without tokens and passwords, and one HTML file with its charts.
+"""Mask the secrets of an executed notebook, and write its HTML page.
 
 Charts of this package are the pictures that they save. The standard template of nbconvert silently omits other Plotly 7
 charts, because it does not know their MIME type: they are converted to HTML, and Plotly is embedded once.
@@ -42,11 +42,11 @@ def notebook_html(
     heading: str = "",
     has_code: bool = False,
 ) -> str:
-    """HTML page of an executed notebook; it loads nothing from the network, and shows code only if asked."""
+    """Write the HTML page of an executed notebook; it loads nothing from the network."""
     converted = copy.deepcopy(notebook)
     if heading:
         converted.cells.insert(0, new_markdown_cell(f"# {heading}"))
-    _leave_saved_pictures(converted)
+    _prefer_saved_pictures(converted)
     charts = 0
     for bundle in _output_bundles(converted):
         figure = bundle.pop(PLOTLY_MIME, None)
@@ -65,7 +65,7 @@ def notebook_html(
 
 
 def _with_shared_parts_once(page: str) -> str:
-    """Leave the first of the styles, and the last of the scripts, that every table or chart of a notebook brings."""
+    """Keep one of each style and script that tables and charts repeat."""
     for style in (figure_table_style(), CHART_STYLE):
         before, first, after = page.partition(style)
         page = f"{before}{first}{after.replace(style, '')}"
@@ -74,8 +74,8 @@ def _with_shared_parts_once(page: str) -> str:
     return f"{before.replace(script, '')}{last}{after}"
 
 
-def _leave_saved_pictures(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Take away the Plotly figures of charts whose next output has the pictures that were saved with them."""
+def _prefer_saved_pictures(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
+    """Remove the Plotly figures of charts whose pictures were saved."""
     mark = f'class="{SAVED_PICTURE}"'
     for cell in notebook.cells:
         outputs = cell.get("outputs", [])
@@ -89,13 +89,13 @@ def _leave_saved_pictures(notebook: Any) -> None:  # noqa: ANN401 (nbformat's No
 
 
 def _figure_html(figure: Any) -> str:  # noqa: ANN401 (JSON of a plotly figure)
-    """HTML of a figure, for a page that embeds Plotly; text of the figure cannot close the script element."""
+    """Write a figure as HTML; its text cannot close the script."""
     config = {"displaylogo": False, **_WITHOUT_UPLOADS}
     return str(plotly.io.to_html(figure, include_plotlyjs=False, full_html=False, validate=False, config=config))
 
 
 def remove_upload_buttons(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Remove the button that sends a figure to another service from every chart of a notebook, wherever it is shown."""
+    """Remove the button that sends figures to another service from charts."""
     for bundle in _output_bundles(notebook):
         if PLOTLY_MIME in bundle:
             figure = bundle[PLOTLY_MIME]
@@ -103,14 +103,17 @@ def remove_upload_buttons(notebook: Any) -> None:  # noqa: ANN401 (nbformat's No
 
 
 def _output_bundles(notebook: Any) -> Iterator[Any]:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Contents of each output of a notebook, by MIME type."""
+    """Yield the contents of each output of a notebook, by MIME type."""
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             yield output.get("data", {})
 
 
 def mask_notebook(notebook: Any, secrets: list[Secret]) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Mask secrets in the values of a notebook; names and marks of the file format may be the same words, and stay."""
+    """Mask secrets in the values of a notebook.
+
+    Names and marks of the file format may be the same words, and stay.
+    """
     notebook.metadata = _mask_fields(notebook.metadata, secrets, _FORMAT_METADATA)
     for cell in notebook.cells:
         outputs = cell.pop("outputs", None)
@@ -129,13 +132,13 @@ def _mask_fields(fields: Any, secrets: list[Secret], kept: frozenset[str]) -> An
 
 
 def _mask(value: Any, secrets: list[Secret]) -> Any:  # noqa: ANN401 (any JSON)
-    """Mask secrets in the text of a JSON value, not in the names of its fields and not in base64."""
+    """Mask secrets in texts, except names of fields and base64."""
     if isinstance(value, str):
         return masked(value, secrets)
     if isinstance(value, list):
-        return [_mask(one, secrets) for one in value]
+        return [_mask(part, secrets) for part in value]
     if isinstance(value, dict):
         return type(value)(
-            {name: one if _BASE64_TYPES.match(name) else _mask(one, secrets) for name, one in value.items()}
+            {name: part if _BASE64_TYPES.match(name) else _mask(part, secrets) for name, part in value.items()}
         )
     return value
