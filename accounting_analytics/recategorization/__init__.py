@@ -1,1 +1,1 @@
-"""From the uncategorized queue to changed books and back: queue, rules, suggestions, grid, plan, apply, undo."""
+"""Change categories: queue, rules, suggestions, review grid, plan, apply, verify and undo."""

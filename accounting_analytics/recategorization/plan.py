@@ -276,7 +276,7 @@ class Plan(Result):
     def load(cls, path: str | Path) -> Self:
         """Read a plan file, as it was saved.
 
-        A file that was edited is refused by its digest: who wants another plan changes decisions, and plans again.
+        A file that was edited is refused by its digest. For another plan, change the decisions and plan again.
 
         Parameters
         ----------

@@ -5,7 +5,7 @@ A group has the transactions that one decision can categorize, and a kind:
 - ``counterparty``: transactions of one counterparty, direction and account.
 - ``transfer``: likely transfers between own accounts. Each has an equal and opposite transaction in the queue, on
   another account, within 7 days.
-- ``split``: transactions with several categories, of which one is an uncategorized ledger.
+- ``split``: transactions with several categories, one of which is an uncategorized ledger.
 
 The id of a group depends only on these, so it is the same for another period, and after others were categorized. A
 new transaction joins the group that its counterparty, direction and account have already. A transaction leaves its

@@ -1,1 +1,1 @@
-"""Is it all there, is it what the service says, and why not: certificate, reconciliation, months, journal."""
+"""Certify that a load is complete, and reconcile it with the reports of the service."""
