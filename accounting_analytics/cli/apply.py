@@ -1,4 +1,4 @@
-"""Commands that change the books as planned, take that back, or check it: apply, verify, undo, categorize."""
+"""Commands that change the books by a plan, undo that, and check it: apply, verify, undo, categorize."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def verify(
 
 
 def _refuse_journal_of_another_demo(service: Service, client: aa.LedgerClient, journal: Path | None) -> None:
-    """Refuse the journal of a demo company that ended with its command: this one has none of its changes."""
+    """Refuse the journal of a demo company that ended with its command."""
     from accounting_analytics.recategorization.run_journal import read_journal
 
     if service.demo and journal is not None and journal.exists():
@@ -271,7 +271,7 @@ def categorize(
 
 
 def _groups_with_reasons(transactions: pd.DataFrame, as_of: dt.date) -> pd.DataFrame:
-    """Group the transactions that are left for a person, with the reasons of each group."""
+    """Group the undecided transactions, with the reasons of each group."""
     reasons = (
         transactions["reason"]
         .groupby(transactions["group_id"])
@@ -295,7 +295,7 @@ def _parse_limit(text: str) -> Decimal:
 
 
 def _saved_plan(plan: aa.Plan, journal: Path, *, confirm: bool) -> aa.Plan:
-    """Plan that is saved beside the journal where a run was started before; otherwise this one, saved if confirmed."""
+    """Return the plan of an earlier start; else save this one if confirmed."""
     file = journal.with_name(f"{journal.name}.csv")
     if file.exists():
         saved = aa.Plan.load(file)
@@ -321,10 +321,10 @@ def run_plan(
     others: dict[str, Any] | None = None,
     allow_irreversible: bool = False,
 ) -> None:
-    """Run a plan that has items, between two reports of its days, and print what it did, with JSON the `others` too.
+    """Run a plan between two reports of its days, and print the outcomes.
 
     After a confirmed run the local books are synced; it fails unless every item is done, and the report changed exactly
-    as planned.
+    as planned. JSON has the `others` too.
     """
     print_cost(plan)
     books = None if run.books is None else open_books(run.books)  # what cannot be synced is refused before
@@ -375,7 +375,7 @@ def run_plan(
 def _apply(
     client: aa.LedgerClient, plan: aa.Plan, run: Run, journal: Path, *, allow_irreversible: bool
 ) -> pd.DataFrame:
-    """Outcomes of a run; if it is interrupted, how to go on is printed."""
+    """Apply a plan; print how to go on if it is interrupted."""
     options: dict[str, Any] = {"confirm": run.confirm, "modified_by": run.modified_by}
     try:
         return aa.apply_plan(client, plan, journal=journal, allow_irreversible=allow_irreversible, **options)
@@ -396,7 +396,7 @@ def _print_undo(journal: Path, run: Run, *, incomplete: bool) -> None:
 
 
 def _sync(books: aa.LocalBooks | None, client: aa.LedgerClient, run: Run) -> None:
-    """Sync the local books of a run, if there are any, and print what changed."""
+    """Sync the local books of a run, if any, and print the changes."""
     if books is None:
         return
     try:
@@ -410,7 +410,7 @@ def _sync(books: aa.LocalBooks | None, client: aa.LedgerClient, run: Run) -> Non
 
 
 def print_outcomes(plan: aa.Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
-    """Print the count of each outcome; the items, or their sums by new category or rule; and each reason once.
+    """Print counts of outcomes, then items or their sums, then each reason once.
 
     What failed comes first.
     """
@@ -443,7 +443,7 @@ def _summarize(outcomes: pd.DataFrame) -> str:
 
 
 def require_done(outcomes: pd.DataFrame) -> None:
-    """Print the summary when every item is done; else fail, with what to do next."""
+    """Print the summary if every item is done; else fail with the next step."""
     found, summary = set(outcomes["outcome"]), _summarize(outcomes) or "nothing to do"
     if found - {"done", "already_done"}:
         advice = "; ".join(text for outcome, text in _ADVICE if outcome in found)

@@ -1,4 +1,4 @@
-"""Commands for local books: ``sync``, and ``books`` for their versions, closed days, and questions in SQL."""
+"""Commands for local books: ``sync``, and ``books`` for versions, closed days and questions in SQL."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def sync(
 
 
 def _require_proven(synced: SyncResult, books: Path) -> None:
-    """Fail, after the result was printed, where the books are not proven, or closed days have changed."""
+    """Fail, after printing, if books are not proven or closed days changed."""
     if not synced.complete:
         first = synced.months.loc[~synced.months["complete"]].iloc[0]
         raise IncompleteLoadError(

@@ -1,4 +1,4 @@
-"""Commands that write and check files for others: exports, packs, notebooks as jobs, and the demo's workflow."""
+"""Commands that write and check files for others: exports, packs, notebooks as jobs, the demo's workflow."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def pack(
 
 
 def _drift(client: aa.LedgerClient | aa.LocalBooks, books: aa.Books, since: str | None) -> Drift | None:
-    """Find what changed in local books since a version, else since the last close; None if neither is known."""
+    """Find changes since a version, else since the last close, or None."""
     if isinstance(client, aa.LedgerClient):
         return None
     version: str | int | None = since
@@ -245,7 +245,7 @@ def _drift(client: aa.LedgerClient | aa.LocalBooks, books: aa.Books, since: str 
 
 
 def _refuse_secrets() -> None:
-    """Refuse a secret in the place of a parameter, without repeating it: errors are kept in logs."""
+    """Refuse a secret as a parameter, without repeating it: logs keep errors."""
     from accounting_analytics.client.secret import TOKEN_VARIABLE, is_secret_parameter, known_secrets
 
     secrets = known_secrets(os.environ)
@@ -257,7 +257,7 @@ def _refuse_secrets() -> None:
 
 
 def _choose_formats(profile: str | None, *, pdf: bool, excel: bool) -> PackFormats:
-    """Choose the formats, and check what they need: a browser, and a package."""
+    """Choose the formats, and check for the browser and the package they need."""
     from accounting_analytics.client.settings import load_settings
     from accounting_analytics.core.extras import import_extra
     from accounting_analytics.pack.pack_files import PackFormats, find_browser
@@ -375,7 +375,7 @@ def _split_parameter(text: str) -> tuple[str, str]:
 
 @contextmanager
 def _notebook_environment(source: BooksOrService) -> Iterator[dict[str, str]]:
-    """Environment variables that connect a notebook to the configured service, the demo company, or local books."""
+    """Set environment variables that connect a notebook to the chosen books."""
     require_one_source(source)
     if source.demo:
         with aa.demo() as company:

@@ -1,4 +1,4 @@
-"""What a command connects to, and what it loads from there: ledgers, line entries, uncategorized transactions."""
+"""The source of a command, and its loads: ledgers, line entries, uncategorized transactions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _NOT_OF_BOOKS = {
 
 @contextmanager
 def connect_service(service: Service, time_zone: str | None = None) -> Iterator[tuple[aa.LedgerClient, str]]:
-    """Client of the configured service, or of the demo company, and the zone that days are counted in."""
+    """Connect to the configured service or the demo company; return its zone too."""
     choose_zone(time_zone)  # before anything is started
     require_one_source(service)
     if service.demo:
@@ -52,7 +52,7 @@ def connect_service(service: Service, time_zone: str | None = None) -> Iterator[
 
 @contextmanager
 def connect_for_days(service: Service, days: ZonedDays) -> Iterator[tuple[aa.LedgerClient, Period]]:
-    """Client of the service, and the days in its zone; days that cannot be used are refused before it is connected."""
+    """Connect to the service; refuse unusable days before that."""
     first_month = presentation_of(service).fiscal_year_start_month
     days.in_zone("UTC", first_month)
     with connect_service(service, days.time_zone) as (client, time_zone):
@@ -63,7 +63,7 @@ def connect_for_days(service: Service, days: ZonedDays) -> Iterator[tuple[aa.Led
 def connect_source(
     source: BooksOrService, days: ZonedDays, load: Load | None = None
 ) -> Iterator[tuple[aa.LedgerClient | aa.LocalBooks, Period]]:
-    """Local books of --books, or those that are configured in the place of a service, else a client; and the days.
+    """Open the local books of --books or the configuration, else connect a client.
 
     Without days they are all that local books have. Options of a load that have no effect on local books are refused.
     """
@@ -101,7 +101,7 @@ def open_books(folder: str | Path) -> aa.LocalBooks:
 
 
 def require_one_source(service: Service) -> None:
-    """Refuse --demo beside --books: the demo company's service has books of its own."""
+    """Refuse --demo beside --books."""
     if service.demo and getattr(service, "books", None) is not None:
         raise InputError("--demo and --books are both given: leave one of them out")
 
@@ -119,7 +119,7 @@ def refuse_books(books: Path | None, reason: str) -> None:
 
 
 def presentation_of(service: Service) -> Presentation:
-    """Company, currency and fiscal year of the configuration, or of the demo company."""
+    """Read company, currency and fiscal year of the configuration or the demo company."""
     from accounting_analytics.client.settings import Presentation, load_settings
 
     if not service.demo:
@@ -130,26 +130,26 @@ def presentation_of(service: Service) -> Presentation:
 
 
 def depreciation_of(service: Service, named: tuple[str, ...]) -> tuple[str, ...]:
-    """Ledgers of --depreciation, else those of the configuration, which is not about the demo company."""
+    """Return the ledgers of --depreciation, else those of the configuration."""
     from accounting_analytics.client.settings import load_settings
 
     return named or (() if service.demo else load_settings(service.profile).depreciation())
 
 
 def configured_zone(time_zone: str | None, profile: str | None = None) -> str:
-    """Zone of --time-zone, else the configured one, else UTC, for commands without a client."""
+    """Choose --time-zone, else the configured zone, else UTC, without a client."""
     from accounting_analytics.client.settings import load_settings
 
     return load_settings(profile, time_zone=time_zone)["time_zone"] or "UTC"
 
 
 def days_of_command(days: Period, time_zone: str | None) -> dict[str, object]:
-    """Options with these days for a command to run next: dates, because a relative period is another one tomorrow."""
+    """Make the options of the next command: dates, which stay the same tomorrow."""
     return {"start_date": days.start_date, "end_date": days.end_date, "time_zone": time_zone}
 
 
 def read_parents(path: Path | None) -> dict[str, str | None] | None:
-    """Parent id by ledger id, None for a root, from a sheet of --parents."""
+    """Read parents by ledger id from a sheet of --parents; roots have None."""
     from accounting_analytics.core.sheets import Column, read_table
 
     if path is None:
@@ -201,7 +201,7 @@ def read_opening(text: str | None) -> object:
 
 
 def require_budget(path: Path | None, *, is_compared: bool = False) -> None:
-    """Refuse a file that is not a budget, before anything is loaded, after which its ledgers are looked up."""
+    """Refuse a file that is not a budget, before anything is loaded."""
     if path is None:
         if is_compared:
             raise InputError("--compare budget needs --budget FILE; nothing was loaded")
@@ -215,7 +215,7 @@ def require_budget(path: Path | None, *, is_compared: bool = False) -> None:
 
 
 def load_ledgers(client: aa.LedgerClient | aa.LocalBooks, days: Period, parents: Path | None = None) -> pd.DataFrame:
-    """Chart of accounts, with the parents of a file; which ledgers are known is stated on each result."""
+    """Load the chart of accounts, with the parents of a file."""
     from accounting_analytics.core.load_metadata import known_ledgers_claim
 
     if not isinstance(client, aa.LedgerClient):
@@ -228,7 +228,7 @@ def load_ledgers(client: aa.LedgerClient | aa.LocalBooks, days: Period, parents:
 
 
 def load_report(client: aa.LedgerClient | aa.LocalBooks, days: Period) -> aa.CashFlowReport:
-    """Cash flow report of some days: the service's, or that of local books."""
+    """Load the cash flow report of the service or of local books."""
     if not isinstance(client, aa.LedgerClient):
         return client.report(days)
     return aa.load_cash_flow_report(client, days.start_date, days.end_date, time_zone=days.time_zone)
@@ -237,7 +237,7 @@ def load_report(client: aa.LedgerClient | aa.LocalBooks, days: Period) -> aa.Cas
 def load_books(
     client: aa.LedgerClient | aa.LocalBooks, days: Period, load: Load | None = None, *, reports: Iterable[Period] = ()
 ) -> aa.Books:
-    """Books of some days, since their first entry or --since, with reports of the service."""
+    """Load books since their first entry or --since, with the service's reports."""
     from accounting_analytics.core.load_metadata import known_ledgers_claim
 
     options: dict[str, Any] = {}
@@ -264,7 +264,7 @@ def require_complete(books: aa.Books) -> None:
 
 
 def require_entries(books: aa.Books, days: Period, effect: str) -> None:
-    """Fail where the days have no line entries, and say what that means."""
+    """Fail if the days have no line entries, and say what that means."""
     from accounting_analytics.reports.books.book_lines import has_lines
 
     if not has_lines(books.lines, days):
@@ -272,6 +272,6 @@ def require_entries(books: aa.Books, days: Period, effect: str) -> None:
 
 
 def say_movements(books: aa.Books) -> None:
-    """Say that amounts up to a day are movements, where no opening is known."""
+    """Say that amounts are movements, where no opening is known."""
     if books.opening.is_movement:
         print_message("these are movements, not balances: add --opening DAY, the first day of the books")

@@ -1,4 +1,4 @@
-"""The program, the sections of its help in which commands are declared, and the options that several commands have."""
+"""The program, the sections of its help, and options that several commands have."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def command(section: Group, name: str | None = None) -> Callable[[Callable[..., 
 
 
 def commands(section: Group, name: str, text: str, *, of: App = app) -> App:
-    """Declare a name, of the program or of another name, under which there are several commands."""
+    """Declare a name of the program with several commands below it."""
     group = App(name=name, help=text, group=section, sort_key=next(_numbers), help_format="markdown")
     of.command(group)
     return group
@@ -114,11 +114,11 @@ class GivenDays:
 
     @property
     def given(self) -> bool:
-        """Whether there is any of the options."""
+        """True if any of the options is given."""
         return any(given is not None for given in (self.start_date, self.end_date, self.period))
 
     def in_zone(self, time_zone: str, first_month: int = 1) -> Period:
-        """First to last day; a relative period is relative to today in the zone, of years that begin in a month."""
+        """Return first to last day; a relative period counts from today there."""
         first, last = self.optional_dates(time_zone, first_month)
         if first is None and last is None:
             raise InputError(
@@ -131,7 +131,7 @@ class GivenDays:
         return Period(first, last, time_zone)
 
     def optional_dates(self, time_zone: str, first_month: int = 1) -> tuple[str | None, str | None]:
-        """First and last day, for a command that needs none or only one of them."""
+        """Return first and last day, for a command that needs at most one."""
         if self.period is None:
             for option, day in (("--start-date", self.start_date), ("--end-date", self.end_date)):
                 if day is not None:
@@ -198,7 +198,7 @@ class BooksOrService(Service):
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Load:
-    """How line entries of all ledgers are loaded, and that the result is printed as JSON.
+    """Options of loading line entries of all ledgers, and of printing JSON.
 
     Attributes
     ----------
@@ -218,7 +218,7 @@ class Load:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class RowLimit:
-    """How many rows of a table are printed.
+    """Options for the number of printed rows.
 
     Attributes
     ----------
@@ -233,7 +233,7 @@ class RowLimit:
 
     @property
     def rows(self) -> int | None:
-        """How many rows are printed; None for all of them."""
+        """Number of rows to print; None for all."""
         return None if self.all_rows else self.limit
 
 

@@ -1,4 +1,4 @@
-"""What commands print: results to stdout, as a table or as JSON; messages to stderr."""
+"""Output of commands: results to stdout, as a table or as JSON; messages to stderr."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
 
 
 def print_records(records: Sequence[Any], *, as_json: bool, optional: Sequence[str] = ()) -> None:
-    """Print dataclasses as a table, without internal keys, and `optional` columns where there is width for them."""
+    """Print dataclasses as a table; `optional` columns need width."""
     import pandas as pd
 
     frame = pd.DataFrame([asdict(record) for record in records], dtype=object).drop(columns="pk", errors="ignore")
@@ -77,7 +77,7 @@ def print_table(
     optional: Sequence[str] = (),
     piped_width: int = _PIPED_WIDTH,
 ) -> None:
-    """Print the first rows of a table under the headings of its `columns`, or all of it as JSON.
+    """Print the first rows of a table, or all of it as JSON.
 
     It counts how many of the `rest` were left out. Numbers are right-aligned, missing values empty, control characters
     replaced. Where the table is wider than the terminal, columns of ids and then the `optional` ones are left out, in
@@ -107,7 +107,7 @@ def print_table(
 
 
 def _rich_table(frame: pd.DataFrame) -> Table:
-    """Table with one line per row, of which only descriptions may be cut."""
+    """Lay out a table with one line per row; only descriptions are cut."""
     from rich import box
     from rich.table import Column, Table
     from rich.text import Text
@@ -131,7 +131,7 @@ def _rich_table(frame: pd.DataFrame) -> Table:
 
 
 def console(piped_width: int = _PIPED_WIDTH) -> Console:
-    """Return the terminal; where stdout is a file or a pipe, one so wide that tables need not fold."""
+    """Return the terminal, or a wide one for files and pipes."""
     from rich.console import Console
 
     terminal = Console(highlight=False, markup=False)
@@ -147,7 +147,7 @@ def print_transactions(
     limit: int | None,
     piped_width: int = _PIPED_WIDTH,
 ) -> None:
-    """Print a summary and the first rows of a table with the column ``datetime``, in local time."""
+    """Print a summary and the first rows, in local time."""
     from accounting_analytics.core.periods import zone
 
     times = frame["datetime"].dt.tz_convert(zone(time_zone)).dt.strftime(_TIME_FORMAT)
@@ -164,12 +164,12 @@ def count_names(names: Iterable[str]) -> str:
 
 
 def count_uncategorized(rows: pd.DataFrame) -> str:
-    """Count the transactions of a queue; one with two uncategorized parts has two rows."""
+    """Count transactions of a queue: one with two uncategorized parts has two rows."""
     return count_of(rows["transaction_id"].nunique(), "uncategorized transaction")
 
 
 def print_notes(frame_or_result: object, *, without: str = "") -> None:
-    """Print the notes of a table or a result on stderr, but for one that stands on the result."""
+    """Print notes on stderr, without one that stands on the result."""
     for note in aa.notes(frame_or_result):
         if note != without:
             print_note(note)
@@ -177,7 +177,7 @@ def print_notes(frame_or_result: object, *, without: str = "") -> None:
 
 @cache
 def print_note(note: str) -> None:
-    """Print a note on stderr, once in a command: the age of local books is a note of each of their tables."""
+    """Print a note on stderr once, although several tables may have it."""
     print_message(note)
 
 
@@ -187,7 +187,7 @@ def print_message(message: str) -> None:
 
 
 def command_line(*arguments: object, **options: object) -> str:
-    """Text of a command to copy into a shell, with the options that have a value."""
+    """Write a command for a shell, with the options that have a value."""
     words = ["accounting-analytics", *map(str, arguments)]
     for name, value in options.items():
         if value or type(value) is int:  # a number of zero is a value

@@ -1,4 +1,4 @@
-"""Commands that decide categories: the queue, rules, proposals, a plan, and a preview of its effect."""
+"""Commands that decide categories: queue, rules, proposals, plan, and preview of its effect."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def append_rule(
 @Parameter(name="*")
 @dataclass(frozen=True)
 class Deciding:
-    """What gives transactions a category.
+    """Options that decide categories: rules, decisions and history.
 
     Attributes
     ----------
@@ -399,7 +399,7 @@ def plan(
 def _propose(
     deciding: Deciding, days: ZonedDays, source: BooksOrService
 ) -> tuple[pd.DataFrame, pd.DataFrame, aa.Books, str | None]:
-    """Proposals, the queue, the books and their instance; unusable files are refused before the load."""
+    """Propose categories; refuse unusable files before the load."""
     from accounting_analytics.recategorization.decisions import read_decisions
     from accounting_analytics.recategorization.suggestions import check_precision
 
@@ -432,7 +432,7 @@ def _propose(
 
 
 def print_items(rows: pd.DataFrame, summary: str, time_zone: str, limit: int | None) -> None:
-    """Print proposals, or items of a plan, without the ids of decided groups, which are wider than their column.
+    """Print proposals or items of a plan, without ids of decided groups.
 
     Rows fit a page of text in a pipe too: what does not fit is in JSON.
     """
@@ -451,7 +451,7 @@ def print_cost(plan: aa.Plan) -> None:
 
 
 def print_totals(totals: pd.DataFrame, limit: int | None) -> None:
-    """Print the items by rule or by new category: their number, their exact sum and, where known, their outcome."""
+    """Print the items by rule or new category: number, sum, outcome."""
     first = next(name for name in _TOTALS if name in totals)
     names = totals[first].map(lambda name: shorten(name, limit=_NAME_WIDTH)).astype("str")
     print_table(totals.assign(**{first: names}), _TOTALS, limit=limit)

@@ -1,4 +1,4 @@
-"""The program: every command by its name, and the exit code and message of every error."""
+"""The program: every command by its name, exit code and message of every error."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LIMITS = {
 
 
 def main() -> NoReturn:
-    """Run the command line; every error of the package is a message on stderr and its exit code."""
+    """Run the command line; print errors on stderr and return their exit code."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -71,7 +71,7 @@ def run(words: list[str]) -> int:
 
 
 def _call(words: list[str]) -> int:
-    """Call the command; the exit code is what it returns, or ends with."""
+    """Call the command and return its exit code."""
     try:
         code = app(words, exit_on_error=False, print_error=False, result_action="return_value")
     except SystemExit as ended:
@@ -92,7 +92,7 @@ def _shortage(error: OSError | MemoryError | ImportError) -> str:
 
 
 def _describe(error: CycloptsError) -> str:
-    """Say what is wrong with a command line, without repeating what may be a secret."""
+    """Say what is wrong with a command line, without repeating a possible secret."""
     if isinstance(error, UnusedCliTokensError):
         if days := [text for text in error.unused_tokens or () if _DAYS.fullmatch(text)]:
             return f"{days[0]} is given without an option: write --period {days[0]}; options are written --name VALUE."

@@ -258,7 +258,7 @@ def _print_list(
     load: Load,
     source: BooksOrService,
 ) -> None:
-    """Print what recurs, what is open by age, or ratios, at the last day; ledgers of the two latter may be named."""
+    """Print recurring payments, open items by age, or ratios, at the last day."""
     books, last = _load_until(days, load, source)
     result: Result
     if statement == "recurring":
@@ -272,7 +272,7 @@ def _print_list(
 
 
 def _load_until(days: ZonedDays, load: Load, source: BooksOrService) -> tuple[aa.Books, dt.date | None]:
-    """Load the lines until a last day, which suffices, from the first entry on; and that day.
+    """Load all lines until a last day, and return that day too.
 
     Without days it is not given to a calculation, which then takes that of the latest line: local books also have the
     days after it.
@@ -285,7 +285,7 @@ def _load_until(days: ZonedDays, load: Load, source: BooksOrService) -> tuple[aa
 
 
 def _require_writable(path: Path) -> None:
-    """Refuse a file whose format or folder does not exist, before anything is loaded."""
+    """Refuse an output of an unknown format or folder before the load."""
     if path.suffix.lower() not in {".xlsx", ".csv", ".html"}:
         raise InputError(f"--output {path} must end in .xlsx, .csv or .html; nothing was loaded")
     if not path.absolute().parent.is_dir():
@@ -345,7 +345,7 @@ def register(
 def _print_register(
     entries: pd.DataFrame, books: aa.Books, ledger_id: str, days: aa.Period, since: dt.date | None
 ) -> None:
-    """Print the entries of a ledger, and what they sum to: its balance, or since a day."""
+    """Print the entries of a ledger with their sum or the balance."""
     from accounting_analytics.core.column_conversion import exact_floats
     from accounting_analytics.core.money import exact_sum, format_amount
 
@@ -528,7 +528,10 @@ def reconcile(
 
 
 def _require_tied(months: aa.Reconciliation, days: aa.Period, *, strict: bool) -> None:
-    """Fail where a month does not tie or no cash moved; say what was not compared, which fails too if strict."""
+    """Fail if a month does not tie or no cash moved.
+
+    What was not compared is printed, or a failure if strict.
+    """
     if not months.ties:
         untied = ", ".join(period_label(month.period) for month in months.untied)
         count = f"{len(months.untied)} of {count_of(len(months.compared), 'month')}"

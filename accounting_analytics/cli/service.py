@@ -175,7 +175,7 @@ def import_books(
 
 
 def _print_next_steps(store: service.Store, summary: service.ImportSummary) -> None:
-    """Ask for what nothing states yet, and print how the books are served and reached."""
+    """Ask for unstated settings, and print how to serve and reach the books."""
     options = {"company": "--company NAME", "currency": "--currency CODE"}
     unknown = [name for name in options if getattr(summary, name) is None]
     if unknown:
@@ -200,7 +200,7 @@ def _root(text: str) -> tuple[str, str]:
 
 @contextmanager
 def _problems_printed(*, dry_run: bool, as_json: bool) -> Iterator[None]:
-    """Print every problem of a file that a dry run refuses, before the message that counts them."""
+    """Print every problem of a file before the message that counts them."""
     try:
         yield
     except ImportRefusedError as error:
@@ -218,7 +218,7 @@ def _problems_printed(*, dry_run: bool, as_json: bool) -> Iterator[None]:
 
 
 def _print_summary(summary: service.ImportSummary, *, with_accounts: bool, as_json: bool) -> None:
-    """Print what was, or would be, imported: notes, what the file lacks, accounts and counts."""
+    """Print notes, gaps of the file, accounts and counts of an import."""
     for note in summary.notes:
         print_message(note)
     if summary.known:

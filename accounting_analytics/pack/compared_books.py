@@ -1,4 +1,4 @@
-"""The books of a pack, and whether they agree with the service's reports, or did at the last sync of local books."""
+"""The books of a pack, and their comparison with the service's reports."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class ComparedBooks(NamedTuple):
 
     @classmethod
     def of(cls, books: Books, periods: PackPeriods, drift: Drift | None) -> Self:
-        """Compare the reports of the periods that have columns, or take what the syncs of local books proved."""
+        """Compare the reports of shown periods; syncs of local books compared theirs."""
         labels: dict[Period, tuple[str, str]] = {}
         for key, period, label in _compared(books, periods):
             labels |= dict.fromkeys((period, periods.compared()[key]), (key, label))
@@ -85,7 +85,7 @@ class ComparedBooks(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The file that the books were read from, with its digest; empty where a service is their source."""
+        """The file that the books were read from, with its digest, or ""."""
         return self.books.extent.source if self.books.extent.is_file else ""
 
     @property
@@ -95,7 +95,7 @@ class ComparedBooks(NamedTuple):
 
 
 def _compared(books: Books, periods: PackPeriods) -> Iterator[tuple[str, Period, str]]:
-    """Key, days since the books begin, and label of each period that has a column."""
+    """Yield the key, the days and the label of each period that has a column."""
     first_day = books.opening.first_entry
     for key, period in periods.compared().items():
         if first_day is None or period.end_date >= first_day:
@@ -105,7 +105,7 @@ def _compared(books: Books, periods: PackPeriods) -> Iterator[tuple[str, Period,
 
 
 def _proofs(books: Books, period: Period) -> ComparedPeriod:
-    """Return what the last comparisons of the months of a period found."""
+    """Return the last comparison of each month of a period, as one."""
     proofs = {month.month: books.proofs[month.month] for month in period.months()}
     unproven = [f"{month}: {proof.verdict}" for month, proof in proofs.items() if proof.proven_at is None]
     when = max((proof.proven_at for proof in proofs.values() if proof.proven_at), default=None)

@@ -1,4 +1,4 @@
-"""`monthly_pack`: what changed in a period and why, statements and proof, as a page that its reader can check."""
+"""`monthly_pack`: changes of a period and their reasons, statements and proof, as a page that its reader can check."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def monthly_pack(
 
 
 class PageOptions(NamedTuple):
-    """Sections of the page, templates that replace its own, a note, and whether calls are shown."""
+    """Choices for the page: sections, own templates, a note, and shown calls."""
 
     sections: Iterable[str] | None = None
     templates: str | Path | None = None
@@ -151,7 +151,7 @@ class PageOptions(NamedTuple):
     show_code: bool = False
 
     def check(self) -> tuple[Environment, tuple[str, ...]]:
-        """Return the templates, and the names of the sections; refuse what does not exist."""
+        """Return templates and names of sections; refuse those that do not exist."""
         folder = None if self.templates is None else to_path(self.templates, "templates")
         if folder is not None and not folder.is_dir():
             raise InputError(f"templates: {folder} is not a folder")

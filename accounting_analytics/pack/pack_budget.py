@@ -22,7 +22,7 @@ _NOTES = ("The budget", "Without any budget")
 def budget_table(
     books: Books, periods: PackPeriods, budget: BudgetLike | None, amounts_in: AmountsIn | None
 ) -> PackTable | None:
-    """Make the table of budget and actual; None of a pack without a budget."""
+    """Make the table of budget and actual; None without a budget."""
     if budget is None:
         return None
     this, *_ = columns = periods.key_columns()

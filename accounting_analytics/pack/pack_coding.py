@@ -1,4 +1,4 @@
-"""Section of a pack about its coding: what should be looked at before the month is closed."""
+"""Section of a pack about its coding: entries to look at before the month is closed."""
 
 from __future__ import annotations
 

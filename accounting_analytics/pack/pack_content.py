@@ -1,4 +1,4 @@
-"""What a pack says: its statements, verdict, sentences, tables, and remarks, made from the loaded books."""
+"""The content of a pack: statements, verdict, sentences, tables and remarks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class PackStatements(NamedTuple):
-    """The statements of a pack; `compared` is a cash flow statement with the columns of the key figures."""
+    """The statements of a pack; `compared` has the columns of the key figures."""
 
     income: Statement
     cash_flow: Statement
@@ -54,7 +54,7 @@ class PackStatements(NamedTuple):
 
 
 def make_statements(books: ComparedBooks, periods: PackPeriods, amounts_in: AmountsIn | None = None) -> PackStatements:
-    """Make the statements, each of whose columns is known as far as the lines reach."""
+    """Make the statements; a column is known as far as the lines reach."""
     given = books.books
     return PackStatements(
         income_statement(given, columns=periods.income_columns(), amounts_in=amounts_in),
@@ -86,7 +86,7 @@ _OF_FILE = (
 
 
 class PackContent(NamedTuple):
-    """What a pack says.
+    """The parts of a pack.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class PackContent(NamedTuple):
 
 
 class GivenParts(NamedTuple):
-    """What a pack is made with beside its books: which ledgers age or are depreciation, decisions, and a budget."""
+    """Arguments of a pack beside its books."""
 
     aged_ledgers: Iterable[str] | None = None
     decisions: Decisions | Sequence[Decisions] | None = None
@@ -139,7 +139,7 @@ def make_content(
     given: GivenParts,
     amounts_in: AmountsIn | None = None,
 ) -> PackContent:
-    """Make all parts of a pack, whose amounts are shown in a unit."""
+    """Make all parts of a pack, with amounts in the chosen unit."""
     statements = make_statements(books, periods, amounts_in)
     figures = statements.compared.figures
     cash = sections.CashLines(statements.compared, _line_source(figures))
@@ -203,7 +203,7 @@ def make_content(
 
 
 def _recurring(books: ComparedBooks, periods: PackPeriods) -> PackTable | None:
-    """Make the table of recurring payments; None where there are none, or lines are missing."""
+    """Make the table of recurring payments; None without any, or with missing lines."""
     try:
         found = recurring_payments(books.books, as_of=periods.this.end_date)
     except (InputError, IncompleteLoadError):
@@ -213,7 +213,7 @@ def _recurring(books: ComparedBooks, periods: PackPeriods) -> PackTable | None:
 
 
 def _outlook(books: ComparedBooks, periods: PackPeriods) -> Outlook | None:
-    """Look ahead from the end of the period; None of too short a history, or where cash is not known."""
+    """Look ahead from the end; None without enough history or known cash."""
     try:
         found = outlook(books.books, as_of=periods.this.end_date)
     except (InputError, IncompleteLoadError):
@@ -224,7 +224,7 @@ def _outlook(books: ComparedBooks, periods: PackPeriods) -> Outlook | None:
 def _coding(
     books: ComparedBooks, periods: PackPeriods, decisions: Decisions | Sequence[Decisions] | None
 ) -> CodingCheck | None:
-    """Check the coding of the period; None of ledgers without the columns that it takes."""
+    """Check the coding of the period; None without the columns that it takes."""
     try:
         return check_coding(books.books, periods.this, decisions=decisions)
     except FrameError:
@@ -234,7 +234,7 @@ def _coding(
 def _ageing(
     books: ComparedBooks, periods: PackPeriods, aged_ledgers: Iterable[str] | None
 ) -> tuple[PackTable | None, tuple[str, ...]]:
-    """Make the table of receivables and payables, if anything is open; or say why their ages are not known."""
+    """Make the table of receivables and payables, or say why ages are unknown."""
     if aged_ledgers is None and not books.books.ledgers["financial_account_type"].isin(OPEN_ITEMS).any():
         how = "name them with aged_ledgers, or --aged-ledger of the command"
         return None, (f"No ledger has the type of receivables or payables, so their ages are not known: {how}.",)
@@ -250,7 +250,7 @@ def _ageing(
 
 
 def _suspense(balance: Statement) -> Figure | None:
-    """Find what is in suspense at the end of the period, or moved since the lines begin; None if it is not known."""
+    """Find the amount in suspense at the end; None where it is not known."""
     key = balance.columns[0].key
     if "suspense" not in balance.figures.layout.by_key or balance.value("suspense", key) is None:
         return None
@@ -258,7 +258,7 @@ def _suspense(balance: Statement) -> Figure | None:
 
 
 def _undecided(income: Statement, column_key: str) -> list[tuple[str, Figure]]:
-    """Received and paid amounts without a category, if the larger exceeds a tenth of net income without its sign."""
+    """List amounts without a category, if the larger exceeds a tenth of net income."""
     net, row = income.value("net_income", column_key), income.figures.layout.by_key.get("not_categorized")
     if net is None or row is None:
         return []
@@ -274,7 +274,7 @@ def _undecided(income: Statement, column_key: str) -> list[tuple[str, Figure]]:
 
 
 def _verdict(books: ComparedBooks) -> tuple[bool, tuple[str, ...]]:
-    """Whether a pack is proven, and why or why not."""
+    """Decide if a pack is proven, with the reasons."""
     faults = [] if books.certificate.complete else [f"The load: {books.certificate.summary()}"]
     faults += [f"{period.label}: {period.verdict}" for period in books.compared.values() if not period.ties]
     if books.file and not faults:

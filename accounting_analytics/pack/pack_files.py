@@ -70,7 +70,7 @@ def find_browser(configured: str | None = None) -> str:
 
 
 def print_pdf(html: str, browser: str, *, seconds: float = _SECONDS) -> bytes:
-    """Print a page, whose style has its paper and page numbers; the browser is ended after so many seconds."""
+    """Print a page with its own paper style; end the browser after the time limit."""
     try:
         with tempfile.TemporaryDirectory(prefix="pack-pdf-", ignore_cleanup_errors=True) as temporary:
             return _print(html, browser, Path(temporary), seconds)
@@ -94,7 +94,7 @@ def _print(html: str, browser: str, folder: Path, seconds: float) -> bytes:
 
 
 def _with_policy(html: str) -> str:
-    """Page with the policy that nothing runs and nothing is loaded, before anything else in its head."""
+    """Add a policy to the head of a page: nothing runs, nothing is loaded."""
     head = _HEAD.search(html)
     if head is None:
         raise PdfFailedError("no PDF was printed: the page has no head")
@@ -102,7 +102,7 @@ def _with_policy(html: str) -> str:
 
 
 def _run(command: list[str], log: int, seconds: float) -> int:
-    """Run the browser in a process group of its own, without the settings of the service; return its exit code."""
+    """Run the browser without the service's settings, and return its exit code."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("ACCOUNTING_ANALYTICS_")}
     try:
         browser = subprocess.Popen(  # noqa: S603 (the configured browser)
@@ -126,7 +126,7 @@ def _run(command: list[str], log: int, seconds: float) -> int:
 
 
 def _require_whole(pdf: bytes, code: int, log: str) -> None:
-    """Refuse what is not a complete PDF with page numbers."""
+    """Refuse a PDF that is cut or has no page numbers."""
     if code or not (pdf.startswith(b"%PDF-") and pdf.rstrip().endswith(b"%%EOF")):
         reason = shorten(printable((log.strip().splitlines() or ["no message"])[-1], " "), limit=200)
         raise PdfFailedError(f"the browser printed no PDF (exit code {code}): {reason}")
@@ -143,7 +143,7 @@ _LONGEST_COMPANY = 60
 
 
 def pack_name(company: str | None, period: Period, fiscal_year_start_month: int = 1) -> str:
-    """Name of the files without suffix: company in lower-case words, and the period as short as it can be written."""
+    """Name the files without suffix: company in lower case, then the period."""
     words = re.sub(r"[\W_]+", "-", name_key(company or ""))[:_LONGEST_COMPANY].strip("-")
     unit = name_unit(period, fiscal_year_start_month)
     days = f"{period.start_date}_{period.end_date}" if unit is None else unit.key.replace("/", "-")
@@ -162,7 +162,7 @@ class OutputFiles:
         return self.folder / f"{self.name}{suffix}"
 
     def require_company(self, company: str | None) -> None:
-        """Refuse to replace the page of another company, whose name has the same letters and digits."""
+        """Refuse to replace the page of another company of a similar name."""
         page = self.path(".html")
         if not page.exists():
             return
@@ -222,7 +222,7 @@ def _folder_error(folder: Path, error: OSError) -> InputError:
 
 
 class PackFormats(NamedTuple):
-    """What is written beside the page.
+    """Formats that are written beside the page.
 
     Attributes
     ----------
@@ -237,14 +237,14 @@ class PackFormats(NamedTuple):
 
 
 class WrittenPack(NamedTuple):
-    """The files of a pack by suffix, and why there is no PDF, if that could not be printed."""
+    """The files of a pack by suffix, and the reason for a missing PDF."""
 
     paths: dict[str, Path]
     pdf_error: PdfFailedError | JobTimedOutError | None = None
 
 
 def write_pack(pack: MonthlyPack, files: OutputFiles, formats: PackFormats) -> WrittenPack:
-    """Make all formats, then replace the files of an earlier run; a PDF that fails is left out, and reported."""
+    """Make all formats, then replace earlier files; a PDF that fails is reported."""
     contents = {".html": pack.html.encode()}
     if formats.excel:
         contents[".xlsx"] = _workbook(pack)

@@ -1,4 +1,4 @@
-"""The lines that the page of a pack carries, and what it states about each figure that they are behind."""
+"""The lines that the page of a pack carries, and its statement of each figure's parts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PackLines:
         return len(self._numbers)
 
     def _balances(self) -> list[ShownLine]:
-        """Balance of each ledger before the first day: of loaded lines, and supplied."""
+        """Sum the balance of each ledger before the first day."""
         before = Span(self._loaded, self.first - _DAY)
         sums = {} if before.is_empty else self._source.sums({before})[before]
         units = {
@@ -73,7 +73,7 @@ class PackLines:
         ]
 
     def content(self) -> dict[str, Any]:
-        """Return what the page has: lines, each with whether it is of cash flow or openings, and its entry's number."""
+        """Return the lines of the page, each with its part and its entry's number."""
         found = PageLines.of(self._lines, self._names.name)
         entries: dict[str, int] = {}
         lines = [
@@ -83,7 +83,7 @@ class PackLines:
         return {**found._asdict(), "lines": lines}
 
     def table_content(self, table: PackTable, shown: Collection[str]) -> dict[str, Any]:
-        """Return what the page states about a table: its shown figures, and those that they are made of."""
+        """State the shown figures of a table, and the figures behind these."""
         found: dict[str, Any] = {}
         waiting = [table.figures[key] for key in sorted(shown)]
         while waiting:
@@ -95,7 +95,7 @@ class PackLines:
         return {"figures": found, "hidden": [key for key in found if key not in shown]}
 
     def _stated(self, figure: Figure, table: PackTable, terms: Iterable[Figure]) -> tuple[Any, ...]:
-        """Kind, label and parts of a figure: selected lines, other figures, listed lines, or nothing but an amount."""
+        """State a figure: its kind, its label and its parts."""
         label = printable(figure.label)
         if figure.units is None:
             return "unknown", label
@@ -112,7 +112,10 @@ class PackLines:
         return "stated", label, figure.units
 
     def _selected(self, figure: Figure) -> list[tuple[int, int, str, str, list[int]]]:
-        """Factor, part of the lines, first day or none for all up to the last, and ledgers of each selection."""
+        """State the selections of a figure: factor, kind of lines, days and ledgers.
+
+        The first day is None for all days up to the last.
+        """
         has_balances = not self._starting or bool(figure.terms)  # supplied ones are of figures that begin with them
 
         def first(span: Span) -> str:
@@ -131,7 +134,7 @@ class PackLines:
         ]
 
     def _listed(self, figure: Figure) -> list[tuple[int, int, int]]:
-        """Sign, first and last number of runs of the lines of a figure."""
+        """State runs of listed lines: sign, first and last number."""
         entries = figure.exact_entries()
         ids = entries["id"].astype(object)
         if not set(ids) <= self._numbers.keys():

@@ -1,4 +1,4 @@
-"""Tables of a pack about the weeks ahead: what is due next, and balances with their range."""
+"""Tables of a pack about the weeks ahead: payments due next, and balances with their range."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _DUE = 15
 
 
 def outlook_tables(found: Outlook, first_day: dt.date) -> list[PackTable]:
-    """Make the tables of an outlook; lines of payments before the first day are not in the page."""
+    """Make the tables of an outlook; the page has no lines before the first day."""
     return [_due(found, first_day), *([_weeks(found)] if found.is_better else [])]
 
 
 def _due(found: Outlook, first_day: dt.date) -> PackTable:
-    """Make the table of what is due next, with the lines of past payments of their amounts, and of open items."""
+    """Make the table of payments due next, with the lines that show them."""
     shown = found.due[:_DUE]
     rows = [
         PackRow(due.counterparty, [day_label(due.day), due.category, _in_page(due.figure, first_day)]) for due in shown
@@ -47,14 +47,14 @@ def _due(found: Outlook, first_day: dt.date) -> PackTable:
 
 
 def _in_page(figure: Figure, first_day: dt.date) -> Figure:
-    """Figure with its entries, where these are in the page; else it is stated."""
+    """Keep the entries of a figure where the page has them; else state it."""
     entries = figure.exact_entries() if figure.is_additive else None
     is_in_page = entries is not None and len(entries) > 0 and entries["local_date"].min().date() >= first_day
     return figure if is_in_page else _estimate(figure)
 
 
 def _weeks(found: Outlook) -> PackTable:
-    """Make the table of the weeks: estimates are stated, balances follow from those before."""
+    """Make the table of weeks: estimates are stated, balances follow from earlier ones."""
     start = figure_of_lines(found.cash, f"start{KEY_SEPARATOR}cash", found.cash.label)
     rows = [PackRow(day_label(found.end_date), ["", start, "", ""])]
     balance = start
@@ -83,5 +83,5 @@ def _named(key: str, days: str, name: str) -> tuple[str, str]:
 
 
 def _estimate(figure: Figure) -> Figure:
-    """Figure that is stated, because the lines of the page do not contain it."""
+    """State a figure that the lines of the page do not contain."""
     return replace(figure, terms=(), signs=(), kind="sum", _load_entries=None)

@@ -63,7 +63,7 @@ _IN_CSS_TEXT = str.maketrans({character: f"\\{ord(character):x} " for character 
 
 
 def page_environment(templates: Path | None) -> jinja2.Environment:
-    """Templates of the package, each of which a file of the same path in a folder replaces."""
+    """Load the templates; a file of the same path in a folder replaces one."""
     folders = [*([] if templates is None else [templates]), _FOLDER / "templates"]
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),
@@ -116,7 +116,7 @@ def _section_file(name: str) -> str:
 
 
 class PackPage:
-    """What templates call: tables, sentences, pictures, and the data of those that they called."""
+    """Functions for templates, and the data of the tables that these showed."""
 
     def __init__(self, pack: MonthlyPack) -> None:
         self._pack = pack
@@ -124,7 +124,7 @@ class PackPage:
 
     @property
     def shows_figures(self) -> bool:
-        """Whether the sections that are rendered have a figure."""
+        """True if the rendered sections have a figure."""
         return any(self._shown.values())
 
     def functions(self) -> Mapping[str, Callable[..., Any]]:
@@ -198,13 +198,13 @@ class PackPage:
         return Markup(f"{figure_table_style()}<style>\n{variable}{own}{PICTURE_STYLE}\n</style>")  # noqa: S704 (escaped above)
 
     def scripts(self) -> Markup:
-        """Scripts that unfold figures: what calculates those of the page, and that of its tables."""
+        """Return the scripts that calculate and unfold figures of the page."""
         own = (_FOLDER / "page_figures.js").read_text(encoding="utf-8")
         made = (f'<script type="module">\n{script}</script>' for script in (own, figure_table_script()))
         return Markup("\n").join(map(Markup, made))
 
     def data(self) -> Markup:
-        """Facts, lines, and what the page states about the figures that are on it."""
+        """Write facts, lines and figures of the page."""
         pack, content = self._pack, self._pack.content
         facts = {
             "format": 1,
@@ -226,7 +226,7 @@ class PackPage:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """Reader of Markdown without links, pictures and markup, which a page that loads nothing cannot have."""
+    """Make a reader of Markdown without links, pictures and markup."""
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink", "reference"])
 
 

@@ -24,7 +24,7 @@ _DAY = dt.timedelta(days=1)
 
 
 class PackPeriods(NamedTuple):
-    """The period of a pack, and those that it is compared with.
+    """The period of a pack and the periods that it is compared with.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class PackPeriods(NamedTuple):
 
     @classmethod
     def around(cls, this: Period, fiscal_year_start_month: int) -> Self:
-        """Find the periods that a period is compared with; one longer than a year has none before it."""
+        """Find the periods to compare with; one over a year has none before it."""
         end = this.end_date
         year = end.year if end.month >= fiscal_year_start_month else end.year - 1
         first = min(dt.date(year, fiscal_year_start_month, 1), this.start_date)
@@ -88,7 +88,7 @@ class PackPeriods(NamedTuple):
         return {f"{self.key}{suffix}": period for suffix, period in named.items()}
 
     def key_columns(self) -> list[StatementColumn]:
-        """Columns of the key figures: the period, the one before, that of a year before, the year to date."""
+        """Return the columns of the key figures: period, prior, prior year, year to date."""
         compared = zip(self.compared().items(), _KINDS, strict=False)
         return [_column(key, period, kind, self.label_of(period)) for (key, period), kind in compared]
 
@@ -99,7 +99,7 @@ class PackPeriods(NamedTuple):
         return days_label(period)
 
     def income_columns(self) -> list[StatementColumn]:
-        """Columns of the income statement: those of the key figures, the changes, and the year before to date."""
+        """Return the columns of the income statement: key columns, changes, prior year to date."""
         this, before, year_before, *to_date = self.key_columns()
         shown = [this, before, _change(this, before), year_before, _change(this, year_before), *to_date]
         if to_date:
@@ -109,25 +109,25 @@ class PackPeriods(NamedTuple):
         return shown
 
     def month_columns(self) -> list[StatementColumn]:
-        """Columns of the cash flow statement: the last months, and the year to date."""
+        """Return the columns of the cash flow statement: last months, year to date."""
         months = [_column(split_period(month, [month], 1)[0].key, month, "period") for month in self.months]
         if self.to_date in self.months:
             return months
         return [*months, _column(f"{self.key} to_date", self.to_date, "period", self.label_of(self.to_date))]
 
     def twelve_months_columns(self) -> list[StatementColumn]:
-        """Columns of twelve months up to the last day of the period, and of their total."""
+        """Return the columns of twelve months and their total."""
         months = self.twelve_months
         shown = [_column(split_period(month, [month], 1)[0].key, month, "period") for month in months]
         return [*shown, StatementColumn("total", "Total", "total", periods=tuple((1, month) for month in months))]
 
     @property
     def twelve_months(self) -> tuple[Period, ...]:
-        """The twelve months up to the last day of the period, which may cut the last."""
+        """Return the twelve months up to the last day, which may cut the last."""
         return tuple(_last_months(self.this, _YEAR))
 
     def balance_columns(self) -> list[StatementColumn]:
-        """Columns of the balance sheet: the balances at the end, those before, and the movement between them."""
+        """Return the columns of the balance sheet: end, earlier ends, movements."""
         this, before, year_before, *_ = (
             column._replace(label=day_label(column.periods[0][1].end_date)) for column in self.key_columns()
         )
@@ -150,7 +150,7 @@ def _change(this: StatementColumn, earlier: StatementColumn, text: str = "Change
 
 
 def _last_months(period: Period, count: int = _MONTHS_SHOWN) -> Iterable[Period]:
-    """Calendar months that end with the last of the period, which may be cut."""
+    """Return calendar months up to the period's last, which may be cut."""
     first_of_month = period.end_date.replace(day=1)
     found = [Period(first_of_month, period.end_date, period.time_zone)]
     while len(found) < count:

@@ -1,4 +1,4 @@
-"""The pictures of a pack: charts of its figures, drawn without a browser, wide for a page and narrow for a phone."""
+"""The pictures of a pack: charts drawn without a browser, wide for a page, narrow for a telephone."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def make_pictures(
     *,
     amounts_in: AmountsIn | None,
 ) -> dict[str, PackPicture]:
-    """Make the pictures that the books allow; `statement` is that of the compared periods."""
+    """Make the pictures that the books allow, from a statement of the compared periods."""
     found = {}
     first = max(periods.months[0].start_date, books.days.start_date)
     months = Period(first, periods.this.end_date, periods.this.time_zone)

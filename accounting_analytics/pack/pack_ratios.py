@@ -1,4 +1,4 @@
-"""Sections of a pack for a bank: key ratios, and the income statement of twelve months side by side."""
+"""Sections of a pack for a bank: key ratios, and the income statement of twelve months."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RATIOS, TWELVE_MONTHS = "key_ratios", "twelve_months"
 
 
 def ratio_table(books: Books, periods: PackPeriods, depreciation: Iterable[str]) -> PackTable:
-    """Make the table of the key ratios, with what they are made of and what they are."""
+    """Make the table of the key ratios, with their parts and definitions."""
     found = key_ratios(books.of(periods.this), periods.this.end_date, depreciation=depreciation)
     rows = [
         PackRow(label, [figure, meaning], "ledger" if level else "balance", level)
@@ -36,7 +36,7 @@ def ratio_table(books: Books, periods: PackPeriods, depreciation: Iterable[str])
 
 
 def twelve_months_table(books: Books, periods: PackPeriods, amounts_in: AmountsIn | None) -> PackTable:
-    """Make the table of the income statement of twelve months, and their total."""
+    """Make the table of the income statement of twelve months."""
     made = income_statement(books, columns=periods.twelve_months_columns(), amounts_in=amounts_in)
     table = statement_table(TWELVE_MONTHS, made)
     return table._replace(table=table.table._replace(title="Income statement of twelve months"))

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class MonthlyPack(Result):
-    """What :func:`monthly_pack` returns: a period's figures, sentences and statements, and the page that has them.
+    """The pack of a period: its figures, sentences, statements and page.
 
     ``pack["income:net_income|2026-05"]`` is the figure of a table and a key, as `figures` lists them, with its line
     entries or terms.
@@ -90,35 +90,35 @@ class MonthlyPack(Result):
 
     @property
     def proven(self) -> bool:
-        """Whether no line of the known ledgers is missing, and the service's reports of the compared periods agree."""
+        """True if no line of the known ledgers is missing and every compared report agrees."""
         return self.content.proven
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """What is proven, or why the pack is not."""
+        """Sentences that say what is proven, or why the pack is not."""
         return self.content.reasons
 
     @property
     def verdict(self) -> str:
-        """Whether the service's reports prove the cash flow, what is undecided, and why, as text."""
+        """Text of the verdict: proven or not, undecided amounts, and the reasons."""
         undecided = [] if self.content.undecided is None else [plain(self.content.undecided)]
         return f"{self.proof[:1].upper()}{self.proof[1:]}. {' '.join([*undecided, *self.reasons])}"
 
     @property
     def proof(self) -> str:
-        """Whether the service's reports prove the cash flow, or of which file the books are, which nothing proves."""
+        """Text of the proof by the service's reports, or of the file that nothing proves."""
         if self._books.file:
             return f"calculated from {self._books.file}"
         return "cash flow proven" if self.proven else "cash flow not proven"
 
     @property
     def is_calculated(self) -> bool:
-        """Whether the books are of a file, which no service reports on."""
+        """True if the books are of a file, which no service reports on."""
         return bool(self._books.file)
 
     @property
     def state(self) -> str:
-        """``proven``, ``undecided`` where much of the cash flow is not categorized, ``calculated`` or ``unproven``."""
+        """``proven``, ``undecided`` (much is not categorized), ``calculated`` or ``unproven``."""
         if self.is_calculated and self.content.undecided is None and self.certificate.complete:
             return "calculated"
         if not self.proven and not (self.is_calculated and self.certificate.complete):
@@ -127,7 +127,7 @@ class MonthlyPack(Result):
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What changed, and why: five sentences at most."""
+        """At most five sentences about changes and their reasons."""
         return tuple(map(plain, self.content.sentences))
 
     @property
@@ -148,22 +148,22 @@ class MonthlyPack(Result):
 
     @property
     def unit_name(self) -> str:
-        """The unit of shown amounts as the page names it: ``thousands`` or ``millions``; empty without one."""
+        """Unit of shown amounts: ``thousands``, ``millions`` or nothing."""
         return AMOUNT_UNITS[self.amounts_in].name if self.amounts_in else ""
 
     @property
     def unit_notes(self) -> tuple[str, ...]:
-        """How amounts in a unit are rounded."""
+        """Sentences about the rounding of amounts in a unit."""
         return unit_notes(self.amounts_in)
 
     @property
     def certificate(self) -> Certificate:
-        """Whether lines are missing."""
+        """The certificate of completeness."""
         return self._books.certificate
 
     @property
     def certificate_text(self) -> str:
-        """What the load has, and what is missing."""
+        """Text of the certificate: the loaded lines, and missing ones."""
         found = self.certificate
         counts = f"{found.lines:,} line entries of {found.entries:,} journal entries"
         ledgers = f"of the {len(self._books.books.ledgers):,} known ledgers"

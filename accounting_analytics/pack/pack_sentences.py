@@ -1,4 +1,4 @@
-"""The sentences of page one: what changed and why, with amounts that are figures of the pack."""
+"""The sentences of page one: changes and their reasons, with amounts that are figures of the pack."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _STEPS = 2
 
 
 class Amount(NamedTuple):
-    """An amount in a sentence: the figure of a table, as text; without its sign where words around it say that."""
+    """An amount in a sentence: a figure's text, without sign where words say it."""
 
     table: str
     key: str
@@ -48,7 +48,7 @@ def plain(sentence: Sentence) -> str:
 
 
 class SentenceFacts(NamedTuple):
-    """What the sentences are about."""
+    """Figures and lines that the sentences are about."""
 
     periods: PackPeriods
     key_figures: PackTable
@@ -63,7 +63,10 @@ class SentenceFacts(NamedTuple):
 
 
 class SentenceWriter:
-    """Writes at most five sentences; amounts are marks in a text until it is whole, and then figures again."""
+    """Writer of at most five sentences.
+
+    Amounts are marks in a text until it is whole, and then figures again.
+    """
 
     def __init__(self, facts: SentenceFacts) -> None:
         self._facts = facts
@@ -72,7 +75,7 @@ class SentenceWriter:
         self._own: dict[str, Figure] = {}
 
     def sentences(self) -> list[Sentence]:
-        """Cash, the largest reasons, net income, and what has no category, or else the lowest cash."""
+        """Write of cash, its reasons, net income, and open categories or lowest cash."""
         bridge = self._facts.bridge
         first = self._facts.periods.first_day
         reasons = [] if bridge is None else bridge.sentences(self._write_step, since=first)[1 : 1 + _STEPS]
@@ -80,7 +83,7 @@ class SentenceWriter:
         return [self._split(sentence) for sentence in found if sentence]
 
     def undecided(self) -> Sentence | None:
-        """State how much is not categorized, where that is much beside net income; None where it is not."""
+        """State an amount without category that is large beside net income, or None."""
         net = self._key("net_income")
         if net is None or not self._facts.undecided:
             return None
@@ -162,7 +165,7 @@ class SentenceWriter:
         return None if figure is None or figure.units is None else figure
 
     def _write(self, figure: Figure, table: str = KEY_FIGURES, *, is_size: bool = False) -> str:
-        """Mark of an amount; one in thousands or millions has the letter of its unit, because no head names it."""
+        """Mark an amount; in thousands or millions it has the unit's letter."""
         exact, unit = figure.exact(), self._facts.amounts_in
         if exact is None:
             text = NOT_KNOWN

@@ -45,7 +45,7 @@ class PackTable(NamedTuple):
         return ((cell.key, cell) for row in self.table.rows for cell in row.cells if cell.key)
 
     def shown_in(self, amounts_in: AmountsIn | None) -> PackTable:
-        """Return the table with its amounts in thousands or millions; its figures are the same."""
+        """Show amounts in thousands or millions; the figures stay the same."""
         return self._replace(table=self.table.shown_in(amounts_in))
 
     def figure(self, key: str) -> Figure:
@@ -56,7 +56,7 @@ class PackTable(NamedTuple):
 
 
 class PackRow(NamedTuple):
-    """A row: its label, its figures and texts, its kind and level, and a title that is shown under the pointer."""
+    """A row: label, figures and texts, kind, level, and a title."""
 
     label: str
     cells: Sequence[Figure | str] = ()
@@ -90,14 +90,14 @@ def make_table(
 
 
 def _cell(figure: Figure) -> FigureCell:
-    """Cell of a figure; zero can be pressed where it is made of others, or of listed line entries."""
+    """Make the cell of a figure; a zero of parts can be pressed."""
     is_listed = figure.is_additive and not figure.selections
     has_lines = bool(figure.terms) or (is_listed and len(figure.exact_entries()) > 0)
     return _with_key(cell_of(figure, has_lines=has_lines), figure)
 
 
 def _with_key(cell: FigureCell, figure: Figure) -> FigureCell:
-    """Cell with its key, also where there is nothing to unfold, which its mark says."""
+    """Give a cell its key, also where there is nothing to unfold."""
     if not cell.text:
         return cell
     if not cell.key:
@@ -107,7 +107,7 @@ def _with_key(cell: FigureCell, figure: Figure) -> FigureCell:
 
 
 def statement_table(name: str, statement: Statement) -> PackTable:
-    """Make the table of a statement, without rows whose figures are all zero, and columns of which none is known."""
+    """Make the table of a statement, without rows of zeros and unknown columns."""
     figures = statement.figures
     table = figure_table(figures, statement.title, "", (), with_entries=False)
     rows: list[FigureRow] = []
@@ -130,7 +130,7 @@ def statement_table(name: str, statement: Statement) -> PackTable:
 
 
 def _is_known(cells: Sequence[FigureCell]) -> bool:
-    """Whether the first of some cells has an amount."""
+    """Return whether the first of some cells has an amount."""
     return bool(cells) and bool(cells[0].text) and cells[0].mark != "unknown"
 
 
@@ -139,7 +139,7 @@ def _periods(statement: Statement) -> Iterable[Period]:
 
 
 def _without_zeros(rows: Sequence[tuple[Row, FigureRow]]) -> list[tuple[Row, FigureRow]]:
-    """Leave out ledgers and sections whose figures are all zero, and headings without rows."""
+    """Leave out rows whose figures are all zero, and headings without rows."""
     kept: list[tuple[Row, FigureRow]] = []
     for row, shown in reversed(rows):
         if row.kind == "heading":
@@ -152,7 +152,7 @@ def _without_zeros(rows: Sequence[tuple[Row, FigureRow]]) -> list[tuple[Row, Fig
 
 
 def figure_of_lines(figure: Figure, key: str, label: str) -> Figure:
-    """Figure of a statement under another key: a total that has its lines is the sum of these."""
+    """Give a figure another key; a total that has its lines sums these."""
     named = renamed(figure, key, label)
     return replace(named, terms=(), signs=()) if figure.is_additive else named
 

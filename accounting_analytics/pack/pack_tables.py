@@ -1,4 +1,4 @@
-"""The tables of a pack beside its statements: key figures, bridge, balances, payees, what is open, and what changed."""
+"""The tables of a pack beside its statements: key figures, bridge, balances, payees, open amounts, changes."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ _OF_CUSTOMERS = (
 
 @dataclass(frozen=True)
 class CashLines:
-    """A cash flow statement, its lines, and the daily balances of periods, which are read once."""
+    """A cash flow statement, its lines, and daily balances, which are read once."""
 
     statement: Statement
     source: LineSource
@@ -92,7 +92,7 @@ class CashLines:
         return self.statement.figures.columns.by_key[key]
 
     def side(self, column: StatementColumn, sign: int) -> pd.DataFrame | None:
-        """Return the lines of the entries of a period that bring cash in, or take it out; None where not known."""
+        """Return lines of entries that bring cash in, or take it out, or None."""
         return self.statement.figures.cash_side(column, sign)
 
     def figure(self, key: str, label: str, entries: pd.DataFrame | None) -> Figure:
@@ -111,7 +111,7 @@ class CashLines:
         return int(self.figure("", "", entries).units or 0)
 
     def uncategorized(self, column_key: str) -> pd.DataFrame | None:
-        """Return the cash flow lines of a period without a category; None where there is none."""
+        """Return the cash flow lines without a category, or None."""
         row = self.statement.figures.layout.by_key.get("uncategorized")
         found = None if row is None else self.statement.figures.flow_entries([row], self.column(column_key))
         return found if found is not None and len(found) else None
@@ -131,7 +131,7 @@ class CashLines:
 
 
 def key_figures(cash: CashLines, income: Statement) -> PackTable:
-    """At most thirteen rows, of the period, the one before, that of a year before, and the year to date."""
+    """Make at most thirteen rows for the period and the compared ones."""
     statement = cash.statement
     columns = statement.columns
 
@@ -184,12 +184,12 @@ def key_figures(cash: CashLines, income: Statement) -> PackTable:
 
 
 def has_openings(statement: Statement) -> bool:
-    """Whether entries of opening balances are in a column of a cash flow statement."""
+    """Return whether a column has entries of opening balances."""
     return any(row.measure == "opened" for row in statement.rows)
 
 
 def lowest_day(cash: CashLines, column: StatementColumn) -> dt.date | None:
-    """First day of a period at whose end cash is lowest; None where balances are not known."""
+    """Find the first day of lowest cash; None where balances are not known."""
     statement = cash.statement
     known = statement.figures.layout.by_key.get("ending_cash_balance")
     if known is None or statement.since or statement.figures.figure(known.key, column.key).units is None:
@@ -210,7 +210,7 @@ def _lowest(cash: CashLines, column: StatementColumn, label: str) -> Figure:
 
 
 def make_bridge(books: Books, periods: PackPeriods) -> Bridge | None:
-    """Explain the change of cash since the period before; None where that is not known."""
+    """Explain the change of cash since the prior period, where it is known."""
     try:
         return bridge(books, periods.this, against=periods.before, largest=_STEPS)
     except InputError:
@@ -222,7 +222,7 @@ _NET, _UNCHANGED = "net_cash_flow", "unchanged"
 
 
 def bridge_key(key: str) -> str:
-    """Key in the table of a figure of the bridge: of a side, of the change, or of a step and its sides."""
+    """Name a figure of the bridge in the table."""
     if key in {_BEFORE, _AFTER, _CHANGE}:
         return f"{_NET}{KEY_SEPARATOR}{key}"
     row, _, side = key.rpartition(KEY_SEPARATOR)
@@ -230,7 +230,7 @@ def bridge_key(key: str) -> str:
 
 
 def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTable:
-    """Make the table of the steps of a bridge, with counterparties without change as one row."""
+    """Make the table of a bridge; counterparties without change share a row."""
 
     def row(key: str, label: str, of_sides: Sequence[Figure], cause: str = "", kind: str = "ledger") -> PackRow:
         before, after = of_sides
@@ -281,7 +281,7 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
 
 
 def cash_accounts(cash: CashLines, period: Period) -> PackTable:
-    """Balance of each cash account at the start and the end of the period."""
+    """Make the table of each cash account's balance at start and end."""
     daily, names = cash.balances(period), cash.statement.figures.ledgers
     before = daily.days[0] - _DAY
     texts = {
@@ -322,7 +322,7 @@ def cash_accounts(cash: CashLines, period: Period) -> PackTable:
 
 
 def cash_by_day(cash: CashLines, period: Period) -> PackTable:
-    """Cash at the end of each day, or of each month of a long period."""
+    """Make the table of cash by day, or by month of a long period."""
     daily = cash.balances(period)
     days = daily.days if len(daily.days) <= _MAX_DAYS else [month.end_date for month in period.months()]
     rows = [
@@ -336,7 +336,7 @@ def cash_by_day(cash: CashLines, period: Period) -> PackTable:
 
 
 def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Period]) -> PackTable:
-    """Cash in and out by month, from the months of a cash flow statement."""
+    """Make the table of cash in and out by month."""
     rows = []
     flows = CashLines(statement, cash.source)
     columns = {column.periods[0][1]: column for column in statement.columns}
@@ -355,7 +355,10 @@ def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Perio
 def top_parties(
     cash: CashLines, periods: PackPeriods, name: str, customers: CustomerLedgers | None = None
 ) -> PackTable:
-    """Whom most was paid to in the period, and before, or which customers paid most; the totals are cash out, or in."""
+    """Make the table of those who were paid most, or of customers.
+
+    Its totals are cash out, or cash in.
+    """
     sign, title, note = {PAYEES: (-1, "Top payees", _OF_PAYEES), CUSTOMERS: (1, "Top customers", _OF_CUSTOMERS)}[name]
     columns = periods.key_columns()[:3]
     moved = {column.key: _RowLines.of_side(cash, column, sign, customers) for column in columns}
@@ -390,7 +393,7 @@ def top_parties(
 
 
 class _RowLines(NamedTuple):
-    """Lines of the entries of a period that move cash in a direction, by row; None where they are not known."""
+    """Lines that move cash in a direction, by row; None where not known."""
 
     lines: pd.DataFrame | None
     rows: dict[str, pd.DataFrame]
@@ -407,7 +410,7 @@ class _RowLines(NamedTuple):
         return cls(lines, {str(row): of_row for row, of_row in lines.groupby(rows)})
 
     def figure(self, cash: CashLines, row: str, label: str, column_key: str, named: Collection[str]) -> Figure:
-        """Sum of a row; of others those that are not named together."""
+        """Sum a row; the last row sums all that are not named."""
         lines = self.lines
         if lines is not None:
             parts = [
@@ -418,7 +421,7 @@ class _RowLines(NamedTuple):
 
 
 def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, kind: str = "ledger") -> PackRow:
-    """Row of amounts of this period, of that before and of a year before, with the change between the first two."""
+    """Make a row of three periods, with the change between the first two."""
     this, before, year_before = amounts
     terms = [("+", this), ("-", before)]
     change = figure_of_terms(f"{key}{KEY_SEPARATOR}{_CHANGE}", f"{label}, change", terms)
@@ -434,7 +437,7 @@ def _categories(cash: CashLines, lines: pd.DataFrame | None) -> str:
 
 
 class OpenEntry(NamedTuple):
-    """A journal entry without a category: its uncategorized lines, and what people know it by."""
+    """A journal entry without a category, with its day, account and text."""
 
     lines: pd.DataFrame
     day: str
@@ -443,7 +446,7 @@ class OpenEntry(NamedTuple):
 
 
 def open_entries(cash: CashLines, column_key: str) -> list[OpenEntry]:
-    """Journal entries of a period with lines on the uncategorized ledgers, the largest first."""
+    """List journal entries with uncategorized lines, the largest first."""
     lines = cash.uncategorized(column_key)
     if lines is None:
         return []
@@ -473,7 +476,7 @@ def _text_of(*frames: pd.DataFrame) -> str:
 
 
 def uncategorized(found: Sequence[OpenEntry], cash: CashLines) -> PackTable:
-    """Make the table of what has no category: the largest, and one row for the others."""
+    """Make the table of the largest uncategorized entries; the others share a row."""
     amount = "amount"
     rows = [
         PackRow(
@@ -498,7 +501,7 @@ def uncategorized(found: Sequence[OpenEntry], cash: CashLines) -> PackTable:
 
 
 def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
-    """Make the table of what is paid and received in a rhythm, whose latest payment is in the page."""
+    """Make the table of recurring payments whose latest lines the page has."""
     known = [payment for payment in found.payments if payment.occurrences[-1].date >= first_day]
     rows = [
         PackRow(
@@ -529,14 +532,14 @@ def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
 
 
 def _remark(one: RecurringPayment) -> str:
-    """Say what is unusual about a recurring payment."""
+    """Describe an unusual recurring payment."""
     _, since = one.dearer
     dearer = f"dearer since {day_label(since)}" if since else ""
     return ", ".join(filter(None, ["" if one.status == "expected" else one.status, dearer]))
 
 
 def ageing(found: Ageing) -> PackTable:
-    """Make the table of receivables and payables by age, and of how long their parties take to pay."""
+    """Make the table of open items by age, with days to pay."""
     rows = []
     for account in found.accounts:
         if not account.items or account.reason:
@@ -560,7 +563,7 @@ def ageing(found: Ageing) -> PackTable:
 
 
 def changes(drift: Drift) -> PackTable:
-    """Make the table of the largest changes of ledgers; the lines as they were are not in the page."""
+    """Make the table of the largest changes of ledgers since the last pack."""
     records = drift.frame.to_dict("records")
     figures = [drift[KEY_SEPARATOR.join((row["month"], row["ledger_id"], row["kind"]))] for row in records]
     largest = sorted(range(len(records)), key=lambda place: (-abs(int(figures[place].units or 0)), place))[:_CHANGES]
@@ -586,7 +589,7 @@ _REPORTED = {
 
 
 def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackTable | None:
-    """Make the table of the reports that were loaded; None where local books had compared them before."""
+    """Make the table of loaded reports; None where a sync compared them."""
     figures, rows = cash.statement.figures, []
     for key, comparison in compared.items():
         if comparison.reported is None:
@@ -620,7 +623,7 @@ def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackT
 
 
 def _with_openings(figures: StatementFigures, name: str, key: str) -> Figure:
-    """Net cash flow as the service counts it, with opening balances; not known where the change is not."""
+    """Add opening balances to net cash flow, as the service counts it."""
     found, openings = figures.figure(name, key), figures.figure(OPENING_BALANCES, key)
     if found.units is None:
         return found

@@ -1,4 +1,4 @@
-"""A pack as an Excel workbook: page one with its pictures, statements with formulas and entries, the other tables."""
+"""A pack as an Excel workbook: page one, statements with formulas and entries, other tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _LINE_HEIGHT, _PICTURE_ROWS = 15, 26
 
 
 class WorkbookTexts(NamedTuple):
-    """What a workbook says beside the tables of its pack.
+    """Texts of a workbook beside the tables of its pack.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class WorkbookTexts(NamedTuple):
 
 
 def write_pack_workbook(pack: PackContent, texts: WorkbookTexts, path: Path) -> None:
-    """Write the workbook of a pack, which is replaced completely or left unchanged."""
+    """Write the workbook of a pack; it is replaced completely or left unchanged."""
     require_workbook_name(path)
     statements = []
     for name, title in _STATEMENTS.items():

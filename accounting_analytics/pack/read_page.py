@@ -1,4 +1,4 @@
-"""What the page of a pack has: its elements, the texts of its figures, and its data, read with limits."""
+"""The parts of a pack's page: its elements, shown texts and data, read with limits."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PageElement:
             element = element.parent
 
     def nearest(self, attribute: str) -> str:
-        """Value of an attribute of the nearest element that has it; empty without one."""
+        """Return an attribute of the nearest element that has it, or ""."""
         return next(
             (element.attributes[attribute] for element in self.with_parents() if attribute in element.attributes), ""
         )
@@ -105,7 +105,7 @@ class _PageReader(HTMLParser):
             self._open.append(element)
 
     def handle_endtag(self, tag: str) -> None:
-        """End the element that began last with this name, and all in it."""
+        """End the latest element of this name, and all in it."""
         if any(element.name == tag for element in self._open):
             while self._open.pop().name != tag:
                 pass
@@ -124,7 +124,10 @@ _LARGE_UNITS = re.compile(r"-?[1-9][0-9]{15,39}")
 
 
 class SelectedLines(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """Lines of some ledgers and days that a figure adds or subtracts: all (0), of cash flow (1), or of openings (2)."""
+    """Selected lines that a figure adds or subtracts.
+
+    They are all lines (0), those of cash flow (1), or of openings (2), of some ledgers and days.
+    """
 
     factor: int
     part: Literal[0, 1, 2]
@@ -141,7 +144,7 @@ class SumFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag
 
 
 class ListFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="lines"):
-    """A figure that is the sum of listed lines: sign, first and last number of each run."""
+    """A sum of listed lines: sign, first and last number of each run."""
 
     label: str
     runs: list[tuple[int, int, int]]
@@ -155,7 +158,10 @@ class TermsFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, t
 
 
 class QuotientFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="quotient"):
-    """A figure of its table by another, times a number and rounded half to even: in percent, unless it states how."""
+    """A figure divided by another, times a number, rounded half to even.
+
+    It is in percent, unless it states another form.
+    """
 
     label: str
     part: str
@@ -182,14 +188,17 @@ PageFigure = SumFigure | ListFigure | TermsFigure | QuotientFigure | StatedFigur
 
 
 class PageTable(msgspec.Struct, forbid_unknown_fields=True):
-    """The figures of a table; all are on the page but the hidden ones, of which others are made."""
+    """The figures of a table; hidden ones only serve to make others."""
 
     figures: dict[str, PageFigure]
     hidden: list[str]
 
 
 class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
-    """A line entry; `entry` is the number of its journal entry, or -1 where the pack does not have all of it."""
+    """A line entry with the number of its journal entry.
+
+    The number is -1 where the pack does not have the whole entry.
+    """
 
     ledger: int
     date: int
@@ -201,7 +210,10 @@ class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=F
 
 
 class PageData(msgspec.Struct, forbid_unknown_fields=True):
-    """What a page states about itself, its lines, which refer to ledgers, texts and days by number, and its figures."""
+    """The data of a page: facts, lines and figures.
+
+    Lines refer to ledgers, texts and days by number.
+    """
 
     format: Literal[1]
     company: str
@@ -221,7 +233,7 @@ class PageData(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def pack_data(content: Mapping[str, Any]) -> str:
-    """Write the data of a pack as the element of its page that the checks read."""
+    """Write the data of a pack as the element that the checks read."""
     text = json.dumps(_with_exact_units(content), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
     return f'<script type="text/plain" id="{DATA_ID}">{packed}</script>\n'
@@ -237,7 +249,7 @@ def _with_exact_units(value: Any) -> Any:  # noqa: ANN401 (JSON)
 
 
 def read_data(text: str) -> PageData:
-    """Read the data of a page, if they are not larger than those of a pack can be."""
+    """Read the data of a page; more than a pack can have is refused."""
     data = _read(_decompress(text))
     limits = {"ledger": len(data.ledgers), "date": len(data.dates)}
     limits |= dict.fromkeys(("text", "opposing"), len(data.texts))
@@ -262,7 +274,7 @@ def read_units(units: int | str) -> int:
 
 
 def is_day(text: str) -> bool:
-    """Whether a text is an ISO day."""
+    """Return whether a text is an ISO day."""
     try:
         return dt.date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -270,7 +282,7 @@ def is_day(text: str) -> bool:
 
 
 def _decompress(text: str) -> str:
-    """Text of base64 and gzip; what is damaged, cut, followed by more or too large is refused."""
+    """Decompress base64 and gzip; damaged, cut, longer or too large data are refused."""
     unpacker = zlib.decompressobj(wbits=31)
     try:
         unpacked = unpacker.decompress(base64.b64decode(text, validate=True), MAX_DATA_BYTES)
@@ -284,7 +296,7 @@ def _decompress(text: str) -> str:
 
 
 def _read(text: str) -> PageData:
-    """Read JSON: no name twice, no number but integers, no other type than the stated."""
+    """Read JSON strictly: no repeated name, integers only, stated types."""
     try:
         content = json.loads(
             text, object_pairs_hook=_without_repeats, parse_float=_refuse_number, parse_constant=_refuse_number
@@ -321,7 +333,7 @@ UNITS = {"thousands": ("k", 3, 1), "millions": ("M", 6, 2)}
 
 
 def value_text(units: int | None, scale: int, *, form: str = "", amounts_in: str = "") -> str:
-    """Text that a figure has to have: a minus sign before negative ones, all of its fraction digits.
+    """Write a figure with a minus sign and all of its fraction digits.
 
     In thousands or millions it is rounded half to even to the fraction digits of the unit.
     """
@@ -338,7 +350,7 @@ def value_text(units: int | None, scale: int, *, form: str = "", amounts_in: str
 
 
 def read_shown(text: str) -> str | None:
-    """Text that a page shows, written as `value_text` writes it; None where it is not a figure."""
+    """Read a shown text as `value_text` writes it; None for other texts."""
     text = text.strip(_SPACES)
     if text in {NOT_KNOWN, ZERO}:
         return text
@@ -350,7 +362,7 @@ def read_shown(text: str) -> str | None:
 
 
 def agrees(shown: str | None, expected: str) -> bool:
-    """Whether a shown text is the expected one; zeros may be a dash."""
+    """Return whether a shown text is the expected one; zero may be a dash."""
     if shown == ZERO:
         return expected != NOT_KNOWN and not re.search("[1-9]", expected)
     return shown == expected

@@ -1,4 +1,4 @@
-"""The checks of a pack: every figure is calculated from its entries, and each finds what is not as it has to be."""
+"""Checks of a pack by its receiver: each figure is calculated again from its entries."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Recomputation:
         self._by_day = {part: _sum_days(data, part) for part in (0, 1, 2)}
 
     def figure(self, table: str, key: str) -> PageFigure:
-        """Return what the page states about a figure; one that it does not is refused."""
+        """Return the page's statement of a figure; an unstated one is refused."""
         if table not in self._data.tables:
             raise InputError(f"the page states no table {quote(table)}")
         figures = self._data.tables[table].figures
@@ -52,7 +52,7 @@ class Recomputation:
         return figures[key]
 
     def text(self, table: str, key: str, form: str, *, is_cell: bool) -> str:
-        """Text that a figure has to have: an amount, a percentage or another quotient.
+        """Write the text that a figure has to have.
 
         An amount in thousands or millions has the letter of its unit, but in a cell of a table.
         """
@@ -68,7 +68,7 @@ class Recomputation:
         return f"{value_text(shown, figure.digits, form=form)}{figure.suffix}"
 
     def is_nothing(self, table: str, key: str) -> bool:
-        """Whether a figure may be a dash: zero, and no amount that is only rounded to it."""
+        """Return whether a figure may be a dash: zero that is not rounded to it."""
         return isinstance(self.figure(table, key), QuotientFigure) or self.value(table, key) == 0
 
     def value(self, table: str, key: str) -> int | None:
@@ -127,7 +127,7 @@ class Recomputation:
 
 
 def _sum_days(data: PageData, part: int) -> dict[str, defaultdict[int, int]]:
-    """Sum of all lines by day and ledger, or of those of cash flow, or of opening balances."""
+    """Sum lines of a kind by day and ledger."""
     days: dict[str, defaultdict[int, int]] = {}
     for line in data.lines:
         if part in {0, line.part}:
@@ -165,7 +165,7 @@ def check_figures(elements: Sequence[PageElement], figures: Recomputation) -> It
 
 
 def check_shown(elements: Sequence[PageElement], data: PageData) -> Iterator[PackFault]:
-    """Look for the figures that the page has to show, and those that it has to hide."""
+    """Look for figures that the page must show, or hide."""
     keys = defaultdict(set)
     for element in elements:
         keys[element.nearest("data-table")].add(element.attributes["data-key"])
@@ -177,7 +177,7 @@ def check_shown(elements: Sequence[PageElement], data: PageData) -> Iterator[Pac
 
 
 def check_facts(elements: Iterable[PageElement], data: PageData) -> Iterator[PackFault]:
-    """Compare the facts on the page with its data: company, currency, days, verdict."""
+    """Compare company, currency, days and verdict on the page with its data."""
     facts = {name: getattr(data, name) for name in _FACTS}
     missing = {name for name in _ALWAYS_SHOWN if facts[name]}
     for element in elements:
@@ -195,7 +195,7 @@ def check_facts(elements: Iterable[PageElement], data: PageData) -> Iterator[Pac
 
 
 def check_days(data: PageData) -> Iterator[PackFault]:
-    """Check that the days of the period, the figures and the entries go together."""
+    """Check that the days of period, figures and entries go together."""
     first, last = data.start_date, data.end_date
     if not is_day(first) or not is_day(last) or first > last:
         yield PackFault("period", "the page", f"{first} to {last}", "a first and a last day")
@@ -217,7 +217,7 @@ def check_days(data: PageData) -> Iterator[PackFault]:
 
 
 def check_journal_entries(data: PageData) -> Iterator[PackFault]:
-    """Check that each journal entry that the pack has all lines of is of one day, with debits equal to credits."""
+    """Check that each whole entry has one day and equal sides."""
     sums: defaultdict[int, int] = defaultdict(int)
     days: dict[int, str] = {}
     for line in data.lines:
@@ -233,7 +233,10 @@ def check_journal_entries(data: PageData) -> Iterator[PackFault]:
 
 
 def unchecked_amounts(elements: Iterable[PageElement], scale: int, amounts_in: str) -> tuple[str, ...]:
-    """Amounts in the text of the page that are not figures; none where amounts have no fraction digits."""
+    """List amounts in the text of the page that are not figures.
+
+    There are none where amounts have no fraction digits.
+    """
     digits = {scale, UNITS[amounts_in][2]} if amounts_in else {scale}
     fractions = "|".join(f"[0-9]{{{width}}}" for width in sorted(digits) if width)
     if not fractions:
@@ -247,5 +250,5 @@ def unchecked_amounts(elements: Iterable[PageElement], scale: int, amounts_in: s
 
 
 def _is_exempt(element: PageElement) -> bool:
-    """Whether the text of an element is code, part of a picture, or something that people typed."""
+    """Return whether an element is code, part of a picture, or a note."""
     return any(part.name in _NOT_READ or "data-text" in part.attributes for part in element.with_parents())

@@ -86,12 +86,12 @@ class PackVerification(Result):
 
     @property
     def verified(self) -> bool:
-        """Whether no check failed."""
+        """True if no check failed."""
         return not self.differences
 
     @property
     def faults(self) -> pd.DataFrame:
-        """What failed: what, where, shown, recomputed."""
+        """The failed checks: what, where, shown, recomputed."""
         return pd.DataFrame(self.differences, columns=list(PackFault._fields), dtype="object")
 
     @property
@@ -101,7 +101,7 @@ class PackVerification(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was not compared."""
+        """Parts that were not compared."""
         notes = []
         if self.compared_with is None:
             notes.append(
@@ -120,7 +120,7 @@ class PackVerification(Result):
         return tuple(notes)
 
     def summary(self) -> str:
-        """One line: whether the page is as it was written, as far as was checked."""
+        """Say in one line if the page is as it was written, as far as checked."""
         if not self.verified:
             return f"NOT VERIFIED: {count_of(len(self.differences), 'check')} of {self.path} failed."
         figures = f"{self.figures:,} figures of {self.path} recomputed from {self.entries:,} line entries"
@@ -129,7 +129,7 @@ class PackVerification(Result):
         return f"Verified: {figures}, and its fingerprint is the given one."
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show whose pack it is, its fingerprint, the faults, and what the check proves."""
+        """Show the company, the fingerprint, the faults, and the reach of the check."""
         company = printable(self.company) or "company not stated"
         yield ResultPart(
             [

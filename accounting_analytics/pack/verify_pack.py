@@ -1,4 +1,4 @@
-"""`verify_pack`: the check of a pack by its receiver, with nothing but the file and the fingerprint."""
+"""`verify_pack`: the check of a pack by its receiver, from the file and the fingerprint alone."""
 
 from __future__ import annotations
 
