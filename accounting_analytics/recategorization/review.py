@@ -27,7 +27,7 @@ from accounting_analytics.core.progress import is_interactive_kernel
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.recategorization.check_coding import CodingCheck
 from accounting_analytics.recategorization.queue import uncategorized_queue
-from accounting_analytics.recategorization.review_record import ReviewRecord
+from accounting_analytics.recategorization.review_state import ReviewState
 from accounting_analytics.recategorization.suggestions import suggest
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, text_of
@@ -66,7 +66,7 @@ _GRID_OR_TABLE = f"""<style>
 """Style by which JupyterLab shows either the table or the grid in the output after it, if that works."""
 
 
-class Review(ReviewRecord, Result):
+class Review(ReviewState, Result):
     """Decisions about a queue, made in a grid of JupyterLab or by the methods; :func:`review` returns it.
 
     This object is the record: every view of the grid shows it, and a page that is loaded again too. Nothing is sent to

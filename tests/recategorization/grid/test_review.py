@@ -1,4 +1,4 @@
-"""The record of a review: what is accepted, changed, skipped, undone, saved and planned; and its table."""
+"""The state of a review: what is accepted, changed, skipped, undone, saved and planned; and its table."""
 
 import datetime as dt
 import json

@@ -1,4 +1,4 @@
-"""The record of a review: rows, proposals, choices and their effect."""
+"""The state of a review: rows, proposals, choices and their effect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Chosen = dict[int, Change]
 
 
-class ReviewRecord:
+class ReviewState:
     """Proposals and choices for the rows of a queue; an action returns a sentence on what it did.
 
     Attributes
