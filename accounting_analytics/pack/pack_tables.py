@@ -531,11 +531,11 @@ def recurring(found: RecurringPayments, first_day: dt.date) -> PackTable:
     return make_table(RECURRING, "Recurring payments", heads, rows, notes)
 
 
-def _remark(one: RecurringPayment) -> str:
+def _remark(payment: RecurringPayment) -> str:
     """Describe an unusual recurring payment."""
-    _, since = one.dearer
+    _, since = payment.dearer
     dearer = f"dearer since {day_label(since)}" if since else ""
-    return ", ".join(filter(None, ["" if one.status == "expected" else one.status, dearer]))
+    return ", ".join(filter(None, ["" if payment.status == "expected" else payment.status, dearer]))
 
 
 def ageing(found: Ageing) -> PackTable:

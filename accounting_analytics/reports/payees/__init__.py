@@ -1,1 +1,1 @@
-"""Whom money comes from and goes to: why totals changed, what recurs, what is open, what is to come."""
+"""Counterparties: reasons for changed totals, recurring payments, open items and weeks ahead."""

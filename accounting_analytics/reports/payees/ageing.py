@@ -1,4 +1,4 @@
-"""Receivables and payables by age: what each party owes or is owed, since when, and in how many days it pays."""
+"""Receivables and payables by age: open items of each party, and its days to pay."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ READ_FROM_TEXTS = (
 
 @dataclass(frozen=True)
 class AgedAccount:
-    """What is open on a ledger, and how long its parties take to pay.
+    """The open items of a ledger, and its parties' days to pay.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class AgedAccount:
 
     @property
     def parties(self) -> dict[str, list[OpenItem]]:
-        """Open items by party, the most money first; payments without an item are last."""
+        """Group open items by party, the most money first, unmatched payments last."""
         found: dict[str, list[OpenItem]] = {}
         for entry in self.items:
             found.setdefault(entry.item.party if entry.open_units > 0 else NOT_MATCHED, []).append(entry)
@@ -91,14 +91,17 @@ class AgedAccount:
         return {party: found[party] for party in sorted(found, key=lambda who: (who == NOT_MATCHED, -sums[who], who))}
 
     def late_after(self, party: str) -> float | None:
-        """Days that nine tenths of the paid items of a party took at most, or those of all parties where it has few."""
+        """Return the days that 9 of 10 paid items took at most.
+
+        They are those of all parties where this one has few.
+        """
         own = self.days_to_pay.get(party)
         return self.usual.late_after if own is None or own.late_after is None else own.late_after
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Ageing(Result):
-    """What :func:`ageing` returns; ``result["Receivables", "31-60"]`` is a figure, made of those of the parties.
+    """Open items by party and age, as :func:`ageing` returns them; ``result["Receivables", "31-60"]`` is a figure.
 
     Parameters
     ----------
@@ -119,7 +122,7 @@ class Ageing(Result):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """:class:`~accounting_analytics.schemas.AgeingRows`: a row for each party of a ledger; all are its balance."""
+        """A row for each party of a ledger: :class:`~accounting_analytics.schemas.AgeingRows`."""
         rows: list[Sequence[Any]] = []
         for account in self.accounts:
             for party, figures in self._by_party(account).items():
@@ -172,7 +175,7 @@ class Ageing(Result):
         return (account for account in self.accounts if not account.reason)
 
     def __getitem__(self, key: tuple[str, str]) -> Figure:
-        """Figure of a ledger and a column: ``0-30``, ``31-60``, ``61-90``, ``over 90``, ``total``, or ``late``."""
+        """Return the figure of a ledger and a column: ``0-30``, ``31-60``, ``61-90``, ``over 90``, ``total``, ``late``."""
         name, column = key if isinstance(key, tuple) and len(key) == 2 else (key, "total")  # noqa: PLR2004 (a pair)
         found = [account for account in self.accounts if name in {account.name, account.ledger_id}]
         if len(found) != 1 or column not in _COLUMNS:
@@ -181,12 +184,12 @@ class Ageing(Result):
         return self._totals(found[0], self._by_party(found[0]))[_COLUMNS.index(column)]
 
     def rows(self, account: AgedAccount) -> list[tuple[str, list[Figure]]]:
-        """Label and figures of each party of a ledger, then of the total."""
+        """Yield label and figures of each party of a ledger, then of the total."""
         by_party = self._by_party(account)
         return [*by_party.items(), ("Total", self._totals(account, by_party))]
 
     def usual_days(self, account: AgedAccount) -> list[str]:
-        """Text of each row: in how many days its party pays, as the middle and the last of its paid items."""
+        """Write for each row its party's median and last days to pay."""
         paid = [account.days_to_pay.get(party) for party in account.parties]
         return ["" if days is None else _days_text(days) for days in (*paid, account.usual)]
 
@@ -230,7 +233,7 @@ class Ageing(Result):
         return figure_of_terms(key, label, kept)
 
     def summary(self) -> str:
-        """One line: what is open, how much of it for more than 90 days, and in how many days it is usually paid."""
+        """Say in one line how much is open, and over 90 days, and the usual days to pay."""
         return " ".join(map(self._sentence, self.accounts))
 
     def _sentence(self, account: AgedAccount) -> str:
@@ -247,7 +250,7 @@ class Ageing(Result):
         return f"{text}, {format_amount(old)} of it for more than 90 days{paid}."
 
     def sentences(self) -> list[str]:
-        """Say of each ledger how long its parties take to pay, which of them much longer, and what is late."""
+        """Write for each ledger its days to pay, unusually slow parties, and late items."""
         return [sentence for account in self._matched() for sentence in self._sentences_of(account)]
 
     def _sentences_of(self, account: AgedAccount) -> Iterator[str]:
@@ -312,7 +315,7 @@ class Ageing(Result):
         return lines[1:]
 
     def _item_lines(self, account: AgedAccount) -> list[str]:
-        """Text of the open items, the oldest first; invoice numbers and parties that are too long are shortened."""
+        """Write the open items, the oldest first, with long names shortened."""
         shown = account.items[:_ITEMS]
         days = [day_label(entry.item.day) for entry in shown]
         amounts = [self._item(entry, unknown="").text for entry in shown]
@@ -357,7 +360,7 @@ def _days_text(days: DaysToPay) -> str:
 
 
 def _trend(days: DaysToPay) -> str:
-    """Say by how much the median differs from that of the year before."""
+    """Say how the median differs from that of the year before."""
     if days.change is None or not days.change:
         return "" if days.change is None else ", as the year before"
     return f", {abs(days.change):g} {'more' if days.change > 0 else 'less'} than the year before"
@@ -368,7 +371,7 @@ def _is_late(entry: OpenItem, age: int, late_after: float | None) -> bool:
 
 
 def _padded(texts: Sequence[str], most: int) -> list[str]:
-    """Texts of one width, of at most so many columns; longer ones are shortened in the middle."""
+    """Pad texts to one width; the middle of longer ones is cut."""
     shown = [shorten_middle(printable(text), most) for text in texts]
     width = max(map(cell_len, shown), default=0)
     return [set_cell_size(text, width) for text in shown]
@@ -383,7 +386,7 @@ def _bucket(days: int) -> str:
 
 
 def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[str] | None = None) -> Ageing:
-    """List what is open on receivables and payables, by party and by the days since its entry.
+    """List open receivables and payables, by party and by the days since each entry.
 
     An entry that increases the balance of a ledger, or of one below it, is an item. One that decreases it is set
     against items of its party: those of the invoice numbers that it names, which its party, or only one party, has;
@@ -429,7 +432,7 @@ def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[st
     books.require_loaded("an ageing")
     source, last, chart, names = books.source, books.last_day(as_of), Ledgers.checked(books.ledgers), books.names
     chosen = _chosen(chart, names, accounts)
-    _require_loaded(source, last, names, {below for one in chosen.values() for below in one})
+    _require_loaded(source, last, names, {ledger_id for below in chosen.values() for ledger_id in below})
     rows = source.until(last)
     items = items_of_accounts(rows, source, signs_of_ledgers(chart), chosen)
     aged = [_aged(ledger_id, names.name(ledger_id), of_account, last) for ledger_id, of_account in items.items()]
@@ -439,17 +442,23 @@ def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[st
 
 
 def _chosen(chart: pd.DataFrame, names: LedgerNames, accounts: Iterable[str] | None) -> dict[str, dict[str, str]]:
-    """Ledgers that are named, or else receivables and payables; each with those below it, and their paths from it."""
+    """Choose the named ledgers, or receivables and payables, with those below.
+
+    Each has the ledgers below it, with their paths from it.
+    """
     of_type = chart.loc[chart["financial_account_type"].isin(OPEN_ITEMS), "id"]
-    found = list(of_type if accounts is None else dict.fromkeys(names.find(one) for one in accounts))
+    found = list(of_type if accounts is None else dict.fromkeys(names.find(text) for text in accounts))
     if not found:
         raise InputError(
             "no ledger is an account of type accounts_receivable or accounts_payable; name those that are: "
             "accounts=[...], or --aged-ledger in a shell"
         )
-    above = {one: [upper for upper in names.hierarchy.ancestors(one) if upper in set(found)] for one in found}
+    above = {
+        ledger_id: [upper for upper in names.hierarchy.ancestors(ledger_id) if upper in set(found)]
+        for ledger_id in found
+    }
     if accounts is not None and any(above.values()):
-        lower = next(one for one in found if above[one])
+        lower = next(ledger_id for ledger_id in found if above[ledger_id])
         raise InputError(
             f"{quote(names.path(lower))} is below {quote(names.path(above[lower][0]))}, whose ages include it; name one"
         )
@@ -459,8 +468,10 @@ def _chosen(chart: pd.DataFrame, names: LedgerNames, accounts: Iterable[str] | N
 
 
 def _require_aged(chart: pd.DataFrame, names: LedgerNames, chosen: Mapping[str, Mapping[str, str]]) -> None:
-    """Refuse ledgers that are neither assets nor liabilities, and those that report cash flow, also below another."""
-    for row in chart[chart["id"].isin([one for below in chosen.values() for one in below])].to_dict("records"):
+    """Refuse ledgers of other types than assets and liabilities, and cash ledgers."""
+    for row in chart[chart["id"].isin([ledger_id for below in chosen.values() for ledger_id in below])].to_dict(
+        "records"
+    ):
         why = "reports cash flow" if row["report_cash_flow"] else f"is of type {row['type']}"
         if row["report_cash_flow"] or row["type"] not in SIGNS:
             raise InputError(
@@ -470,23 +481,23 @@ def _require_aged(chart: pd.DataFrame, names: LedgerNames, chosen: Mapping[str, 
 
 
 def _require_loaded(source: LineSource, last: dt.date, names: LedgerNames, aged: Collection[str]) -> None:
-    """Refuse lines that were not loaded until the last day, or not of all ledgers."""
+    """Refuse lines that lack days or ledgers."""
     absent = set(source.extent.absent(aged))
-    named = [names.name(one) for one in names.ids if one in absent]
-    why = [*filter(None, [source.missing_until(last)]), *(f"{quote(one)} was not loaded" for one in named)]
+    named = [names.name(ledger_id) for ledger_id in names.ids if ledger_id in absent]
+    why = [*filter(None, [source.missing_until(last)]), *(f"{quote(name)} was not loaded" for name in named)]
     if why:
         raise IncompleteLoadError(f"what is open on {day_label(last)} is not known: {'; '.join(why)}")
 
 
 def _start_note(books: Books) -> Iterator[str]:
-    """State since when items are counted, where the lines may not reach back to the first entry."""
+    """State the first day of counted items, if earlier lines may exist."""
     if books.extent.is_stated and (books.opening.is_movement or books.opening.units is not None):
         first = books.source.loaded.start_date
         yield f"Items are counted since {day_label(first)}; what was open before is not in the lines."
 
 
 def _parents_note(chart: pd.DataFrame, others: Collection[str]) -> Iterator[str]:
-    """Name other ledgers with lines that may be below a listed one, because their parents are not known."""
+    """Name other ledgers whose unknown parents may be listed ones."""
     if "parent_known" in chart:
         may_be_below = (
             chart["type"].isin(SIGNS) & ~chart["report_cash_flow"] & ~chart["parent_known"].fillna(value=True)

@@ -75,7 +75,10 @@ _TOTALS = {"net_cash_flow": cash_flow_statement, "net_income": income_statement}
 
 
 class BridgedLines(NamedTuple):
-    """Lines of both sides, which side each is of, and the rank of its step: -1 where nothing changed."""
+    """Lines of both sides, with their side and the rank of their step.
+
+    The rank is -1 where nothing changed.
+    """
 
     frame: pd.DataFrame
     is_after: npt.NDArray[np.bool_]
@@ -84,7 +87,7 @@ class BridgedLines(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Bridge(Result):
-    """What :func:`bridge` returns: why a total changed, in steps that sum exactly to the change.
+    """Steps that explain a changed total and sum exactly to the change, as :func:`bridge` returns them.
 
     Amounts are positive where they increase the total: cash that comes in, or net income. ``bridge["before"]``,
     ``bridge["after"]``, ``bridge["change"]`` and ``bridge[step.key]`` are figures with their line entries; the sides of
@@ -126,20 +129,20 @@ class Bridge(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """One row for each step; the amounts sum to the change."""
-        figures = [self.sides(one.key) for one in self.steps]
+        figures = [self.sides(step.key) for step in self.steps]
         columns: dict[str, Any] = {
-            "label": [one.label for one in self.steps],
-            "category": [one.category for one in self.steps],
-            "counterparty": [one.counterparty or None for one in self.steps],
-            "cause": [one.cause.name for one in self.steps],
-            "rhythm": [one.cause.rhythm or None for one in self.steps],
-            "amount": float_amounts([one.change for one in figures]),
-            "before": float_amounts([one.before for one in figures]),
-            "after": float_amounts([one.after for one in figures]),
-            "payments_before": [len(one.before) for one in self.steps],
-            "payments_after": [len(one.after) for one in self.steps],
-            "days": [", ".join(f"{day.date}" for day in one.cause.payments) or None for one in self.steps],
-            "key": [one.key for one in self.steps],
+            "label": [step.label for step in self.steps],
+            "category": [step.category for step in self.steps],
+            "counterparty": [step.counterparty or None for step in self.steps],
+            "cause": [step.cause.name for step in self.steps],
+            "rhythm": [step.cause.rhythm or None for step in self.steps],
+            "amount": float_amounts([sides.change for sides in figures]),
+            "before": float_amounts([sides.before for sides in figures]),
+            "after": float_amounts([sides.after for sides in figures]),
+            "payments_before": [len(step.before) for step in self.steps],
+            "payments_after": [len(step.after) for step in self.steps],
+            "days": [", ".join(f"{day.date}" for day in step.cause.payments) or None for step in self.steps],
+            "key": [step.key for step in self.steps],
         }
         texts = ("label", "category", "counterparty", "cause", "rhythm", "days", "key")
         frame = pd.DataFrame(columns).astype(dict.fromkeys(texts, "str"))
@@ -147,7 +150,7 @@ class Bridge(Result):
         return frame
 
     def __getitem__(self, key: str) -> Figure:
-        """Figure of a side, of the change, or of a step, by key or label."""
+        """Return the figure of a side, of the change, or of a step, by key or label."""
         row, _, side = key.rpartition(KEY_SEPARATOR) if isinstance(key, str) else ("", "", "")
         if row == _OTHERS and side.isdecimal():
             return self.sides(key).change
@@ -156,14 +159,22 @@ class Bridge(Result):
             return figures.before if side == BEFORE else figures.after
         if side == LAST and row in self._last:
             return self._last_figure(row)
-        names = {BEFORE: self.before, AFTER: self.after, CHANGE: "Change", **{one.key: one.label for one in self._all}}
-        known = ", ".join(quote(one) for one in (BEFORE, AFTER, CHANGE))
+        names = {
+            BEFORE: self.before,
+            AFTER: self.after,
+            CHANGE: "Change",
+            **{step.key: step.label for step in self._all},
+        }
+        known = ", ".join(quote(key) for key in (BEFORE, AFTER, CHANGE))
         found = find_row(LedgerNames(names, Hierarchy({})), key, f"give {known}, or the key or label of a step")
         figures = self.sides(found if found in self._ranks else CHANGE)
         return {BEFORE: figures.before, AFTER: figures.after}.get(found, figures.change)
 
     def sides(self, key: str) -> StepFigures:
-        """Figures of a step, of all but the first (``smaller_changes|5``) or of the total (``change``): both sides."""
+        """Return both sides and the change of a step, as figures.
+
+        Keys also name the sum of smaller changes (``smaller_changes|5``) and the total (``change``).
+        """
         if key == CHANGE:
             return self._figures((BEFORE, AFTER, CHANGE), self.title, range(-1, len(self._all)), *self._units)
         others, _, number = key.partition(KEY_SEPARATOR)
@@ -171,7 +182,7 @@ class Bridge(Result):
         ranks = range(first, len(self._all) if others == _OTHERS else first + 1)
         steps = self._all[ranks.start : ranks.stop]
         label = count_of(len(steps), "smaller change") if others == _OTHERS else steps[0].label
-        units = sum(one.before_units for one in steps), sum(one.after_units for one in steps)
+        units = sum(step.before_units for step in steps), sum(step.after_units for step in steps)
         keys = f"{key}{KEY_SEPARATOR}{BEFORE}", f"{key}{KEY_SEPARATOR}{AFTER}", key
         figures = self._figures(keys, label, ranks, *units)
         return figures._replace(last=self._last_figure(key)) if key in self._last else figures
@@ -181,18 +192,18 @@ class Bridge(Result):
         return total_sentence(self._words(), self.sides(CHANGE))
 
     def sentences(self, write: AmountWriter = write_amount, *, since: dt.date | None = None) -> list[str]:
-        """Sentences about the total, the largest steps, and all others together: seven at most.
+        """Write at most seven sentences: the total, the largest steps, all others.
 
         `write` is called with each figure whose amount they name; by default it writes the amount. Amounts of payments
         before `since` are left out.
         """
-        words, listed = self._words(write), [one for one in self.steps if one.cause.name != SMALLER_CHANGES]
+        words, listed = self._words(write), [step for step in self.steps if step.cause.name != SMALLER_CHANGES]
         shown = listed if len(self._all) <= _MAX_SENTENCES + 1 else listed[:_MAX_SENTENCES]
         texts = [total_sentence(words, self.sides(CHANGE))]
-        for one in shown:
-            figures, last = self.sides(one.key), one.cause.last
+        for step in shown:
+            figures, last = self.sides(step.key), step.cause.last
             is_left_out = since is not None and last is not None and last.date < since
-            texts.append(step_sentence(one, words, figures._replace(last=None) if is_left_out else figures))
+            texts.append(step_sentence(step, words, figures._replace(last=None) if is_left_out else figures))
         if rest := len(self._all) - len(shown):
             texts.append(others_sentence(rest, words, self[f"{_OTHERS}{KEY_SEPARATOR}{len(shown)}"]))
         return texts
@@ -205,9 +216,9 @@ class Bridge(Result):
         yield ResultPart(html=lambda: figure_table_html(self.table('bridge[{row!r} + "|" + {column!r}].entries')))
 
     def table(self, call: str, subtitle: Sequence[str] = ()) -> FigureTable:
-        """Make the table of both sides and the change of each step; `call` gives the entries of a figure."""
+        """Make the table of each step's sides and change; `call` gives a figure's entries."""
         shown = [*((step.label, self.sides(step.key)) for step in self.steps), (self.title, self.sides(CHANGE))]
-        rows = [(label, [one.before, one.after, one.change]) for label, one in shown]
+        rows = [(label, [sides.before, sides.after, sides.change]) for label, sides in shown]
         heads = [self.before, self.after, "Change"]
         return table_of_figures(
             self.title, subtitle, heads, rows, entries_behind(rows), scale=self.scale, call=call, ends_in_total=True
@@ -220,7 +231,7 @@ class Bridge(Result):
             "before": {"label": self.before, "amount": total.before.exact()},
             "after": {"label": self.after, "amount": total.after.exact()},
             "change": total.change.exact(),
-            "steps": [self._step_content(one) for one in self.steps],
+            "steps": [self._step_content(step) for step in self.steps],
             "sentences": self.sentences(),
             "time_zone": self.time_zone,
             "notes": self.notes,
@@ -233,14 +244,16 @@ class Bridge(Result):
             "label": step.label,
             "cause": step.cause.name,
             "amount": change.exact(),
-            "payments": [{"journal_entry_id": one.entry_id, "date": one.date} for one in step.cause.payments],
+            "payments": [
+                {"journal_entry_id": payment.entry_id, "date": payment.date} for payment in step.cause.payments
+            ],
             "line_ids": list(change.exact_entries()["id"]),
         }
 
     @cached_property
     def _ranks(self) -> dict[str, int]:
         """Rank of each step by its key."""
-        return {one.key: rank for rank, one in enumerate(self._all)}
+        return {step.key: rank for rank, step in enumerate(self._all)}
 
     def _figures(self, keys: tuple[str, str, str], label: str, ranks: range, before: int, after: int) -> StepFigures:
         """Figures of the lines of some steps: both sides and the change."""
@@ -264,7 +277,7 @@ class Bridge(Result):
         )
 
     def _entries(self, ranks: range, units: int, side: str) -> pd.DataFrame:
-        """Lines of a figure, with the sign that they are summed with: in a change, those before are negated."""
+        """Select the lines of a figure; a change subtracts those before."""
         lines = self._lines
         chosen = (lines.ranks >= ranks.start) & (lines.ranks < ranks.stop)
         if side != CHANGE:
@@ -365,12 +378,12 @@ def bridge(
     found = _bridged(books, before, after, total)
     columns = found.figures.columns.shown
     edge = PeriodEdge.between(before, after, edge_days)
-    read = [found.lines(one) for one in columns]
+    read = [found.lines(column) for column in columns]
     categories = categories_of_steps(read)
-    sides = [one.joined(categories) for one in read]
+    sides = [side.joined(categories) for side in read]
     history = cache(lambda: found.history(columns, categories))
     steps = found.steps(sides, categories, edge, history)
-    ranks = {(one.ledger_ids[0], one.counterparty): rank for rank, one in enumerate(steps)}
+    ranks = {(step.ledger_ids[0], step.counterparty): rank for rank, step in enumerate(steps)}
     lines = BridgedLines(
         pd.concat([side.frame for side in sides], ignore_index=True),
         np.repeat([False, True], [len(side.frame) for side in sides]),
@@ -394,21 +407,21 @@ def bridge(
         _all=tuple(steps),
         _lines=lines,
         _last={
-            one.key: history().lines.of_payment((one.ledger_ids[0], one.counterparty), one.cause.last)
-            for one in steps
-            if one.cause.last and one.cause.rhythm
+            step.key: history().lines.of_payment((step.ledger_ids[0], step.counterparty), step.cause.last)
+            for step in steps
+            if step.cause.last and step.cause.rhythm
         },
     )
 
 
 def _bridged(books: Books, before: Period, after: Period, total: str) -> _BridgedTotal:
-    """Sum a total of two periods; refuse days of both, and a total that is not known."""
+    """Sum a total of two periods; refuse shared days and unknown totals."""
     if before.start_date <= after.end_date and after.start_date <= before.end_date:
         raise InputError(f"a bridge compares different days, and {before} and {after} overlap")
     first, last = min(before.start_date, after.start_date), max(before.end_date, after.end_date)
     make = _TOTALS[total]
     figures = make(books, Period(first, last, books.time_zone), columns=[before, after]).figures
-    row = next(one for one in figures.layout.by_key.values() if one.kind == "total" and one.key.rstrip("_") == total)
+    row = next(row for row in figures.layout.by_key.values() if row.kind == "total" and row.key.rstrip("_") == total)
     for column in figures.columns.shown:
         figure = figures.figure(row.key, column.key)
         if figure.units is None:
@@ -419,7 +432,7 @@ def _bridged(books: Books, before: Period, after: Period, total: str) -> _Bridge
 
 
 class _BridgedTotal(NamedTuple):
-    """The row of a statement that is bridged, and the source of its lines."""
+    """The bridged row of a statement, and the source of its lines."""
 
     figures: StatementFigures
     row: Row
@@ -427,13 +440,13 @@ class _BridgedTotal(NamedTuple):
 
     @property
     def is_cash(self) -> bool:
-        """Whether it is the change of cash, not net income."""
+        """True for the change of cash, false for net income."""
         return self.row.key.rstrip("_") == "net_cash_flow"
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks of the lines, and that opening balances of the days are in no step."""
-        has_openings = any(one.measure == "opened" for one in self.figures.layout.shown)
+        """Notes of the lines, and one of opening balances outside all steps."""
+        has_openings = any(row.measure == "opened" for row in self.figures.layout.shown)
         return (*self.source.notes, *([OPENINGS_NOTE] if has_openings else []))
 
     def lines(self, column: StatementColumn) -> PaidLines:
@@ -441,11 +454,15 @@ class _BridgedTotal(NamedTuple):
         return self._paid_lines([self._selection(column)])
 
     def history(self, columns: Sequence[StatementColumn], categories: Mapping[StepKey, Sequence[str]]) -> History:
-        """Payments of all loaded days, or of both columns where lines of other days are missing."""
-        loaded, chosen = self.source.loaded, [self._selection(one) for one in columns]
+        """Read payments of all loaded days, or of both columns if days are missing."""
+        loaded, chosen = self.source.loaded, [self._selection(column) for column in columns]
         every = Span(loaded.start_date, loaded.end_date, self.is_cash)
         if not self.source.missing(every):
-            chosen = [Selection(-1, every, tuple(dict.fromkeys(one for part in chosen for one in part.ledger_ids)))]
+            chosen = [
+                Selection(
+                    -1, every, tuple(dict.fromkeys(ledger_id for part in chosen for ledger_id in part.ledger_ids))
+                )
+            ]
         first = min(part.span.first or loaded.start_date for part in chosen)
         return History.of_lines(first, self._paid_lines(chosen).joined(categories))
 
@@ -453,7 +470,7 @@ class _BridgedTotal(NamedTuple):
         """Select all lines of the total in a column; credits increase it."""
         ((_, span),) = self.figures.spans("flow" if self.is_cash else "movement", column)
         parts = self.figures.figure(self.row.key, column.key).selections
-        return Selection(-1, span, tuple(dict.fromkeys(one for part in parts for one in part.ledger_ids)))
+        return Selection(-1, span, tuple(dict.fromkeys(ledger_id for part in parts for ledger_id in part.ledger_ids)))
 
     def _paid_lines(self, chosen: Sequence[Selection]) -> PaidLines:
         entries = self.figures.entries(chosen)
@@ -466,7 +483,7 @@ class _BridgedTotal(NamedTuple):
         edge: PeriodEdge,
         history: Callable[[], History],
     ) -> list[BridgeStep]:
-        """Make the steps of the categories and payees that changed, the largest first."""
+        """Make the steps of changed categories and payees, the largest first."""
         before, after = (side.payments() for side in sides)
 
         def step(key: StepKey) -> BridgeStep:
@@ -476,7 +493,7 @@ class _BridgedTotal(NamedTuple):
                 cause = find_cause(key, old, new, edge, history)
             else:
                 cause = Cause(TRANSFERRED if key[0] in self.figures.transfers else NO_PAYEE)
-            names = [_category_name(self.figures.ledgers, one) for one in ledger_ids]
+            names = [_category_name(self.figures.ledgers, ledger_id) for ledger_id in ledger_ids]
             return BridgeStep(
                 f"{key[0]}{KEY_SEPARATOR}{counterparty}",
                 ledger_ids,
@@ -489,20 +506,22 @@ class _BridgedTotal(NamedTuple):
             )
 
         steps = (step(key) for key in {**before, **after})
-        return sorted((one for one in steps if one.units), key=lambda one: (-abs(one.units), one.key))
+        return sorted(
+            (changed for changed in steps if changed.units), key=lambda changed: (-abs(changed.units), changed.key)
+        )
 
     def _kind(self, ledger_ids: Sequence[str]) -> StepKind:
         """Say what a step changes."""
         if self.is_cash:
             return "cash"
         rows = self.figures.layout.by_key.values()
-        expenses = {one for row in rows if not row.terms and row.factor > 0 for one in row.ledger_ids}
-        of_expenses = {one in expenses for one in ledger_ids}
+        expenses = {ledger_id for row in rows if not row.terms and row.factor > 0 for ledger_id in row.ledger_ids}
+        of_expenses = {ledger_id in expenses for ledger_id in ledger_ids}
         return "net income" if len(of_expenses) > 1 else "expense" if of_expenses == {True} else "revenue"
 
 
 def _joined_names(names: Sequence[str]) -> str:
-    """Names of a step's categories: two of them, or the first and how many others there are."""
+    """Join the names of a step's categories: two, or the first and a count."""
     first, *others = names
     if len(others) > 1:
         return f"{first} and {len(others):,} other categories"
@@ -510,6 +529,6 @@ def _joined_names(names: Sequence[str]) -> str:
 
 
 def _category_name(names: LedgerNames, ledger_id: str) -> str:
-    """Name of a ledger, or its path where another has the name too."""
+    """Name a ledger, by its path where another has the name too."""
     name = names.name(ledger_id)
     return names.path(ledger_id) if len(names.matches(name)) > 1 else name

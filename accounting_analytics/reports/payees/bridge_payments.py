@@ -1,4 +1,4 @@
-"""Payments behind a bridge: lines by category and counterparty, and what changed between two sides of them."""
+"""Payments behind a bridge: lines by category and counterparty, and the cause of each difference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class PaidLines(NamedTuple):
-    """Lines of a total in some days: as they are, their exact units, and the category and counterparty of each."""
+    """Lines of a total, with exact units, category and counterparty of each."""
 
     frame: pd.DataFrame
     units: list[int]
@@ -36,14 +36,14 @@ class PaidLines(NamedTuple):
     def of_entries(
         cls, entries: pd.DataFrame, payees: Mapping[str, str], transfers: Collection[str], scale: int
     ) -> Self:
-        """Read lines with their ``figure_amount``; `payees` are those of journal entries, and `transfers` have none."""
+        """Read lines with their ``figure_amount``; transfers have no counterparty."""
         exact = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
         of_lines = zip(entry_ids(entries), entries["ledger_id"], strict=True)
-        keys = [(one, "" if one in transfers else payees.get(entry, "")) for entry, one in of_lines]
-        return cls(entries, [to_minor_units(one, scale) for one in exact], keys)
+        keys = [(ledger_id, "" if ledger_id in transfers else payees.get(entry, "")) for entry, ledger_id in of_lines]
+        return cls(entries, [to_minor_units(amount, scale) for amount in exact], keys)
 
     def joined(self, categories: Mapping[StepKey, Sequence[str]]) -> PaidLines:
-        """Lines whose category is the first of those that are one step."""
+        """Replace each category by the first of those that share a step."""
         keys = [
             (categories[ledger_id, counterparty][0], counterparty)
             if (ledger_id, counterparty) in categories
@@ -53,15 +53,17 @@ class PaidLines(NamedTuple):
         return self._replace(keys=keys)
 
     def payments(self) -> dict[StepKey, list[Payment]]:
-        """Payments by category and counterparty in order of their days: the lines of a journal entry together."""
+        """Sum lines of an entry as payments, by category and counterparty."""
         found: dict[tuple[StepKey, str], Payment] = {}
         days = self.frame["local_date"].dt.date
         for key, entry_id, day, units in zip(self.keys, entry_ids(self.frame), days, self.units, strict=True):
             payment = found.get((key, entry_id), Payment(entry_id, day, 0))
             found[key, entry_id] = Payment(entry_id, min(payment.date, day), payment.units + units)
         payments: dict[StepKey, list[Payment]] = {}
-        for (key, _), one in sorted(found.items(), key=lambda item: (item[1].date, item[1].units, item[1].entry_id)):
-            payments.setdefault(key, []).append(one)
+        for (key, _), payment in sorted(
+            found.items(), key=lambda item: (item[1].date, item[1].units, item[1].entry_id)
+        ):
+            payments.setdefault(key, []).append(payment)
         return payments
 
     def of_payment(self, key: StepKey, payment: Payment) -> pd.DataFrame:
@@ -71,7 +73,7 @@ class PaidLines(NamedTuple):
 
 
 def categories_of_steps(sides: Iterable[PaidLines]) -> dict[StepKey, tuple[str, ...]]:
-    """Categories that are one step, the largest first: those of a counterparty with lines in the same journal entry."""
+    """Join categories that a counterparty's journal entries share, the largest first."""
     sizes: Counter[StepKey] = Counter()
     of_entry: defaultdict[str, dict[StepKey, None]] = defaultdict(dict)
     for side in sides:
@@ -86,7 +88,7 @@ def categories_of_steps(sides: Iterable[PaidLines]) -> dict[StepKey, tuple[str, 
                 joined[first] |= joined[other]
                 joined |= dict.fromkeys(joined[other], joined[first])
     return {
-        key: tuple(ledger_id for ledger_id, _ in sorted(of, key=lambda one: (-sizes[one], one)))
+        key: tuple(ledger_id for ledger_id, _ in sorted(of, key=lambda key: (-sizes[key], key)))
         for key, of in joined.items()
     }
 
@@ -113,7 +115,7 @@ _DAY = dt.timedelta(days=1)
 
 
 class Payment(NamedTuple):
-    """What a journal entry moved in a category: its first local day, and signed units."""
+    """The amount that a journal entry moved in a category, and its first day."""
 
     entry_id: str
     date: dt.date
@@ -121,7 +123,7 @@ class Payment(NamedTuple):
 
 
 class Cause(NamedTuple):
-    """Why the payments differ, and the payments that differ, as far as they are certain.
+    """The cause of a step, and its payments, as far as they are certain.
 
     Attributes
     ----------
@@ -146,7 +148,7 @@ class Cause(NamedTuple):
 
 
 class History(NamedTuple):
-    """What is loaded of all payees.
+    """Payments of all loaded days.
 
     Attributes
     ----------
@@ -176,7 +178,7 @@ class History(NamedTuple):
 
 
 class PeriodEdge(NamedTuple):
-    """What two periods have in common: which is the earlier, and how many days beside their shared edge count.
+    """The edge that two periods share, with the days beside it that count.
 
     Attributes
     ----------
@@ -193,14 +195,14 @@ class PeriodEdge(NamedTuple):
     @classmethod
     def between(cls, before: Period, after: Period, days: int) -> PeriodEdge:
         """Find the edge; periods with days between them have none."""
-        earlier, later = sorted((before, after), key=lambda one: one.start_date)
+        earlier, later = sorted((before, after), key=lambda period: period.start_date)
         follows = earlier.end_date + _DAY == later.start_date
         return cls(before, after, min(days, before.days // 4, after.days // 4) if follows else 0)
 
     @property
     def later(self) -> Period:
         """The later one of the periods."""
-        return max(self.before, self.after, key=lambda one: one.start_date)
+        return max(self.before, self.after, key=lambda period: period.start_date)
 
     @property
     def first_day(self) -> dt.date:
@@ -218,7 +220,7 @@ def find_cause(
     """Decide the first cause that fits the payments of a counterparty."""
 
     def was_paid_earlier() -> bool:
-        return any(one.date < edge.first_day for one in find_history().payments.get(key, ()))
+        return any(payment.date < edge.first_day for payment in find_history().payments.get(key, ()))
 
     if moved := _moved_payment(before, after, edge, was_paid_earlier):
         return moved
@@ -226,7 +228,7 @@ def find_cause(
         is_later = (edge.before if before else edge.after) is edge.later
         decide = _only_later if is_later else _only_earlier
         return decide(key, tuple(before or after), edge.later, find_history())
-    old, new = (sum(one.units for one in payments) for payments in (before, after))
+    old, new = (sum(payment.units for payment in payments) for payments in (before, after))
     is_more = abs(new) > abs(old)
     if len(after) == len(before) or old * new < 0 or (len(after) > len(before)) != is_more:
         return _other_amounts(before, after)
@@ -238,32 +240,38 @@ def find_cause(
 
 
 def _is_received(payments: Sequence[Payment]) -> bool:
-    return sum(one.units for one in payments) > 0
+    return sum(payment.units for payment in payments) > 0
 
 
 def _days_like(payments: Sequence[Payment], past: Iterable[Payment]) -> list[dt.date]:
     """Days of past payments in the direction of some payments, each once."""
     is_received = _is_received(payments)
-    return sorted({one.date for one in past if (one.units > 0) == is_received})
+    return sorted({payment.date for payment in past if (payment.units > 0) == is_received})
 
 
 def _only_later(key: StepKey, payments: tuple[Payment, ...], later: Period, history: History) -> Cause:
-    """Payments in the later period only: a counterparty that is new, or new in the category, or was paid before."""
+    """Explain payments in the later period only: new, or paid before.
+
+    A counterparty is new, or new in the category.
+    """
     of_step = history.payments.get(key, payments)
-    past = [one for one in of_step if one.date < later.start_date]
+    past = [payment for payment in of_step if payment.date < later.start_date]
     if not past:
         if history.first_days.get(key[1], later.start_date) < later.start_date:
             return Cause(NEW_CATEGORY, payments, day=history.since)
         return Cause(NEW_CUSTOMER if _is_received(payments) else NEW, payments, day=history.since)
-    found = find_rhythm(_days_like(payments, (one for one in of_step if one.date <= later.end_date)))
+    found = find_rhythm(_days_like(payments, (payment for payment in of_step if payment.date <= later.end_date)))
     return Cause(AGAIN, payments, found.name if found else "", past[-1])
 
 
 def _only_earlier(key: StepKey, payments: tuple[Payment, ...], later: Period, history: History) -> Cause:
-    """Payments in the earlier period only: missed if their rhythm has one in the later, and gone if it has two."""
+    """Explain payments in the earlier period only: gone, missed or not due.
+
+    They are missed if their rhythm has one in the later period, gone if it has two.
+    """
     of_step = history.payments.get(key, payments)
-    following = next((one.date for one in of_step if one.date > later.end_date), None)
-    found = find_rhythm(_days_like(payments, (one for one in of_step if one.date < later.start_date)))
+    following = next((payment.date for payment in of_step if payment.date > later.end_date), None)
+    found = find_rhythm(_days_like(payments, (payment for payment in of_step if payment.date < later.start_date)))
     if found and found.overdue_after > later.end_date:
         return Cause(NOT_DUE, payments, found.name, day=found.due)
     if found and not following:
@@ -272,10 +280,10 @@ def _only_earlier(key: StepKey, payments: tuple[Payment, ...], later: Period, hi
 
 
 def _other_amounts(before: Sequence[Payment], after: Sequence[Payment]) -> Cause:
-    """Payments of another sum, whose number does not say why, and the one that has another amount, if it is one."""
-    old, new = (sum(one.units for one in payments) for payments in (before, after))
+    """Explain payments of another sum, with the only changed one, if known."""
+    old, new = (sum(payment.units for payment in payments) for payments in (before, after))
     pairs = zip(before, after, strict=True) if len(before) == len(after) else ()
-    changed = tuple(this for one, this in pairs if one.units != this.units)
+    changed = tuple(this for earlier, this in pairs if earlier.units != this.units)
     name = LARGER if abs(new) > abs(old) else SMALLER
     if old * new < 0:
         name = OTHER_AMOUNTS
@@ -285,7 +293,7 @@ def _other_amounts(before: Sequence[Payment], after: Sequence[Payment]) -> Cause
 def _moved_payment(
     before: Sequence[Payment], after: Sequence[Payment], edge: PeriodEdge, was_paid_earlier: Callable[[], bool]
 ) -> Cause | None:
-    """Find the one payment that was made on the other side of the edge, if it explains the whole change.
+    """Find the one payment beyond the edge that explains the whole change.
 
     The period with it has two payments more than the other; once it is counted in the other, both have payments of the
     same amounts. It is within `edge.days` of the edge, and a payment of the same amount is within as many days of the
@@ -301,47 +309,51 @@ def _moved_payment(
     if not few and not is_early and not was_paid_earlier():
         return None  # it may as well be new
     near = dt.timedelta(days=edge.days)
-    at_start = [one for one in many if one.date - period.start_date < near]
-    at_end = [one for one in many if period.end_date - one.date < near]
+    at_start = [payment for payment in many if payment.date - period.start_date < near]
+    at_end = [payment for payment in many if period.end_date - payment.date < near]
     close, far = (at_end, at_start) if is_early else (at_start, at_end)
-    amounts = Counter(one.units for one in many)
-    others = Counter(one.units for one in few)
+    amounts = Counter(payment.units for payment in many)
+    others = Counter(payment.units for payment in few)
     found = [
-        one
-        for one in close
-        if any(twin is not one and twin.units == one.units for twin in far)
-        and amounts - Counter([one.units]) == others + Counter([one.units])
+        payment
+        for payment in close
+        if any(twin is not payment and twin.units == payment.units for twin in far)
+        and amounts - Counter([payment.units]) == others + Counter([payment.units])
     ]
     return Cause(EARLIER if is_early else LATER, (found[0],)) if len(found) == 1 else None
 
 
 def _additional(many: Sequence[Payment], few: Sequence[Payment], period: Period, other: Period) -> tuple[Payment, ...]:
-    """Payments that have no counterpart on the same days of the other period; none where that is not certain.
+    """Find payments without a counterpart in the other period, if certain.
 
     It is certain if the others have the same amounts, if there are three or more at regular gaps, or if all payments
     of both periods are at regular gaps.
     """
     if len(many) * len(few) > _MAX_CELLS or len(many) > 2 * len(few):
         return ()
-    places = [(one.date - other.start_date).days for one in few]
-    days = [(one.date - period.start_date).days for one in many]
-    amounts, other_amounts = [one.units for one in many], [one.units for one in few]
+    places = [(payment.date - other.start_date).days for payment in few]
+    days = [(payment.date - period.start_date).days for payment in many]
+    amounts, other_amounts = [payment.units for payment in many], [payment.units for payment in few]
     first = _unmatched(days, places, amounts, other_amounts)
     last = _unmatched(
-        [-one for one in reversed(days)], [-one for one in reversed(places)], amounts[::-1], other_amounts[::-1]
+        [-day for day in reversed(days)], [-place for place in reversed(places)], amounts[::-1], other_amounts[::-1]
     )
-    if first is None or last is None or {days[one] for one in first} != {days[len(days) - 1 - one] for one in last}:
+    if (
+        first is None
+        or last is None
+        or {days[place] for place in first} != {days[len(days) - 1 - place] for place in last}
+    ):
         return ()
-    others = [one for position, one in enumerate(amounts) if position not in first]
-    of_both = sorted(one.date.toordinal() for one in (*many, *few))
+    others = [amount for position, amount in enumerate(amounts) if position not in first]
+    of_both = sorted(payment.date.toordinal() for payment in (*many, *few))
     is_series = len(few) >= _MIN_SERIES and _are_regular(places)
     if others == other_amounts or is_series or _are_regular(of_both):
-        return tuple(many[one] for one in first)
+        return tuple(many[place] for place in first)
     return ()
 
 
 def _are_regular(days: Sequence[int]) -> bool:
-    """Whether the gaps between days are equal, up to a few days."""
+    """Return whether gaps between days are equal, up to a few days."""
     gaps = [later - earlier for earlier, later in pairwise(days)]
     return max(gaps) - min(gaps) <= _SAME_DAYS
 
@@ -349,7 +361,10 @@ def _are_regular(days: Sequence[int]) -> bool:
 def _unmatched(
     days: Sequence[int], places: Sequence[int], amounts: Sequence[int], other_amounts: Sequence[int]
 ) -> list[int] | None:
-    """Positions of `days` that are left over when each place has the nearest day, in order; None if one has no day."""
+    """Find positions of `days` that no place matches in order, or None.
+
+    Each place takes the nearest day; None if a place has no day.
+    """
     spare = len(days) - len(places)
     best: list[list[tuple[int, int]]] = [[(0, 0)] * (spare + 1)]
     for row, place in enumerate(places):
@@ -373,7 +388,7 @@ def _unmatched(
 
 
 class BridgeStep(NamedTuple):
-    """The change of a counterparty in a category, or in those that its journal entries have together.
+    """The change of a counterparty in a category, or in several that share entries.
 
     Attributes
     ----------
@@ -404,13 +419,13 @@ class BridgeStep(NamedTuple):
 
     @property
     def before_units(self) -> int:
-        """What the payments before sum to."""
-        return sum(one.units for one in self.before)
+        """Sum of the payments before."""
+        return sum(payment.units for payment in self.before)
 
     @property
     def after_units(self) -> int:
-        """What the payments after sum to."""
-        return sum(one.units for one in self.after)
+        """Sum of the payments after."""
+        return sum(payment.units for payment in self.after)
 
     @property
     def units(self) -> int:

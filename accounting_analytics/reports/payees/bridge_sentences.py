@@ -39,14 +39,14 @@ _LISTED_DAYS = 3
 
 
 def write_amount(figure: Figure, *, is_size: bool) -> str:
-    """Text of the amount of a figure, or of its size where words around it say its sign."""
+    """Write a figure's amount, or its size where words say its sign."""
     exact = figure.exact()
     amount = Decimal(0) if exact is None else exact
     return format_amount(amount.copy_abs() if is_size else amount)
 
 
 class BridgeWords(NamedTuple):
-    """What the sentences of a bridge name: the total, its sides (``in Feb 2025``), and what there is more or less of.
+    """Words of a bridge's sentences: the total, its sides, and its things.
 
     `write` writes the amount of a figure, or its size.
     """
@@ -62,12 +62,12 @@ class BridgeWords(NamedTuple):
         return self.write(figure, is_size=False)
 
     def size(self, figure: Figure) -> str:
-        """Amount of a figure without its sign, which the words around it say."""
+        """Write a figure's amount without its sign, which the words say."""
         return self.write(figure, is_size=True)
 
 
 class StepFigures(NamedTuple):
-    """Figures of a step: its two sides, its change, and the last payment before those of the period."""
+    """Figures of a step: two sides, change, and the last earlier payment."""
 
     before: Figure
     after: Figure
@@ -98,7 +98,7 @@ def others_sentence(count: int, words: BridgeWords, change: Figure) -> str:
 
 
 def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
-    """Why, without its end."""
+    """Write the reason of a step, without its end."""
     cause, before, after = step.cause, words.before, words.after
     noun = "payment" if step.kind == "cash" else "entry"
     old, new = len(step.before), len(step.after)
@@ -121,9 +121,9 @@ def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
 
 
 def _why_of_number(step: BridgeStep) -> str:
-    """Name the payments that are additional, where they make most of the change, else how large all are on average."""
+    """Name additional payments that make most of the change, or average sizes."""
     payments = step.cause.payments
-    if payments and 2 * abs(sum(one.units for one in payments)) >= abs(step.units):
+    if payments and 2 * abs(sum(payment.units for payment in payments)) >= abs(step.units):
         unmatched = "additional" if step.cause.name == MORE else "no counterpart to that"
         return f"{unmatched} {_days(payments)}"
     before, after = (abs(step.before_units) * len(step.after), abs(step.after_units) * len(step.before))
@@ -131,10 +131,10 @@ def _why_of_number(step: BridgeStep) -> str:
 
 
 def _one_sided_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, count: str) -> str:
-    """Why one of the periods has no payments."""
+    """Say why a period has no payments."""
     cause, other, rhythm = step.cause, words.after if step.before else words.before, _rhythm(step)
     paid = f"{count} {_days(step.before or step.after)}"
-    day, last = (day_label(one) if one else "" for one in (cause.day, cause.last and cause.last.date))
+    day, last = (day_label(day) if day else "" for day in (cause.day, cause.last and cause.last.date))
     amount = f" {words.size(figures.last)}" if figures.last else ""
     return {
         NEW: f"{NEW} (none since {day}), {paid}",
@@ -149,13 +149,13 @@ def _one_sided_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures
 
 
 def _rhythm(step: BridgeStep) -> str:
-    """How often a counterparty is paid, or pays; empty where that is not known."""
+    """Write the rhythm of a counterparty's payments, or ""."""
     word = "booked" if step.kind != "cash" else "received" if step.before_units + step.after_units > 0 else "paid"
     return f"{word} {step.cause.rhythm}" if step.cause.rhythm else ""
 
 
 def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, noun: str) -> str:
-    """Why the payments have another sum, which their number does not say."""
+    """Explain another sum that the number of payments does not."""
     cause, count = step.cause, len(step.after)
     write = words.size if step.before_units * step.after_units > 0 else words.amount
     sums = f"{write(figures.after)} instead of {write(figures.before)}"
@@ -170,7 +170,7 @@ def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, 
 
 
 def _direction(step: BridgeStep, words: BridgeWords) -> str:
-    """Say what there is more or less of, in words that need no sign."""
+    """Write the direction of a change in words that need no sign."""
     is_more = step.units > 0
     if step.kind in {"expense", "revenue"}:
         return f"{'more' if is_more == (step.kind == 'revenue') else 'less'} {step.kind}"
@@ -188,9 +188,9 @@ def _more(figure: Figure) -> str:
 
 
 def _days(payments: Sequence[Payment]) -> str:
-    """Days of payments: each of a few, else the first and the last."""
-    days = sorted({one.date for one in payments})
-    texts = [day_label(one) for one in days]
+    """Write the days of a few payments, else the first and last."""
+    days = sorted({payment.date for payment in payments})
+    texts = [day_label(day) for day in days]
     if len(days) == 1:
         return f"on {texts[0]}"
     if len(days) > _LISTED_DAYS:

@@ -1,4 +1,4 @@
-"""A draft of a budget: what was booked in the same months of the last year, with what recurs at its latest amount."""
+"""A draft of a budget: last year's months, with recurring payments at their latest amounts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _SUFFIXES = (".csv", ".xlsx")
 def draft_budget(
     books: Books, period: PeriodLike, *, as_of: DateLike | None = None, path: str | Path | None = None
 ) -> pd.DataFrame:
-    """Draft a budget to edit: the last twelve months by ledger and month, with what recurs at its latest amount.
+    """Draft a budget to edit: the last twelve months by ledger and month, recurring payments at their latest amount.
 
     A month has what was booked in the same month of the last twelve. Payments with a rhythm
     (:func:`recurring_payments`) whose amount is settled, because the latest is that of one of the two before or all
@@ -89,8 +89,8 @@ def draft_budget(
     own = (row for row in income.figures.layout.by_key.values() if row.kind == "own")
     rows = {row.ledger_ids[0]: row for row in own if row.section != "not_categorized"}
     payments = recurring_payments(books, as_of=history.end_date).payments
-    settled = [one for one in payments if one.status != "stopped" and _is_settled(one)]
-    stopped = [one for one in payments if one.status == "stopped"]
+    settled = [payment for payment in payments if payment.status != "stopped" and _is_settled(payment)]
+    stopped = [payment for payment in payments if payment.status == "stopped"]
     lines = _lines_of_payments(books, rows, [*settled, *stopped])
     booked = Counter(
         {
@@ -107,7 +107,7 @@ def draft_budget(
 
 
 def require_new_file(file: Path) -> Path:
-    """Refuse a file of another format, and one that exists: a person may have edited it."""
+    """Refuse other formats and existing files, which a person may have edited."""
     if file.suffix.lower() not in _SUFFIXES:
         raise InputError(f"path: {file} must end in {' or '.join(_SUFFIXES)}; nothing was written")
     if file.exists():
@@ -116,7 +116,10 @@ def require_new_file(file: Path) -> Path:
 
 
 def _last_twelve_months(books: Books, first: dt.date, as_of: DateLike | None) -> Period:
-    """Twelve whole months before a budget, up to a day, or to the end of the latest month with lines that is over."""
+    """Find the twelve whole months before a budget.
+
+    They end on a day, or with the latest month that has lines and is over.
+    """
     last = books.last_day(as_of)
     if as_of is None:
         month, read_at = last.replace(day=1), books.extent.read_at
@@ -135,13 +138,16 @@ def _last_twelve_months(books: Books, first: dt.date, as_of: DateLike | None) ->
 
 
 def _is_settled(payment: RecurringPayment) -> bool:
-    """Whether the latest amount is that of one of the two before, or all recent ones before it were the same."""
+    """Return whether the latest amount repeats, or all earlier ones were equal.
+
+    It repeats one of the two before it.
+    """
     *before, latest = payment.recent_units
     return latest in before[-2:] or len(set(before)) == 1
 
 
 class _PaymentLine(NamedTuple):
-    """Units of a line of a payment, on the side of its ledger's row, in a month of a year."""
+    """Units of a payment's line, on its row's side, in a month."""
 
     ledger_id: str
     month: int
@@ -163,7 +169,7 @@ class _PaymentLines(NamedTuple):
 
 def _lines_of_payments(books: Books, rows: Mapping[str, Row], payments: Iterable[RecurringPayment]) -> _PaymentLines:
     """Read the lines of payments that are of revenues or expenses."""
-    entries = {entry for payment in payments for one in payment.occurrences for entry in one.entry_ids}
+    entries = {entry for payment in payments for occurrence in payment.occurrences for entry in occurrence.entry_ids}
     dated = books.source.dated
     dated = dated[dated["_entry"].isin(entries) & dated["ledger_id"].isin(list(rows))]
     found: dict[str, list[_PaymentLine]] = defaultdict(list)
@@ -181,7 +187,7 @@ Due = dict[tuple[str, dt.date], list[tuple[str, int]]]
 def _due_lines(
     payments: Iterable[RecurringPayment], lines: _PaymentLines, last: dt.date, months: Sequence[dt.date]
 ) -> Due:
-    """Find what is due in some months after a day, at the latest amounts."""
+    """Find the lines due in some months, at the latest amounts."""
     until = month_end(months[-1])
     found: Due = defaultdict(list)
     for payment in payments:
@@ -193,7 +199,7 @@ def _due_lines(
 
 
 class _Shown(NamedTuple):
-    """What a draft shows: books, ledgers in their order, months, and remarks."""
+    """The shown parts of a draft: books, ledgers, months and remarks."""
 
     books: Books
     ledger_ids: Sequence[str]
@@ -202,7 +208,7 @@ class _Shown(NamedTuple):
 
 
 def _frame_of(booked: Counter[tuple[str, int]], due: Due, shown: _Shown, file: Path | None) -> pd.DataFrame:
-    """Make the table of a draft, and write it, if there is a file."""
+    """Make the table of a draft, and write it if a file is given."""
     scale, names = shown.books.scale, shown.books.names
     rows: list[tuple[str, str, int | None, str]] = []
     ancestors = names.hierarchy.ancestors
@@ -221,7 +227,7 @@ def _frame_of(booked: Counter[tuple[str, int]], due: Due, shown: _Shown, file: P
     if file is not None:
         table = frame.assign(amount=pd.Series(exact, dtype=object))
         write_table(table, file, name="budget", ids=("ledger", "month"), editable=("amount",))
-    frame["amount"] = pd.Series([to_float(one, scale) for one in exact], dtype="float64")
+    frame["amount"] = pd.Series([to_float(amount, scale) for amount in exact], dtype="float64")
     frame = frame.astype(dict.fromkeys(("ledger", "month", "note"), "str"))
     frame.attrs |= {"scale": scale, "notes": shown.notes}
     return frame
@@ -231,8 +237,10 @@ def _notes(
     history: Period, settled: Sequence[RecurringPayment], stopped: Sequence[RecurringPayment]
 ) -> tuple[str, ...]:
     """Say what a draft was made of."""
-    names = {one.counterparty for one in settled}
+    names = {payment.counterparty for payment in settled}
     remarks = [f"Of {days_label(history)}, with {count_of(len(names), 'counterparty')} at their latest amount."]
     if stopped:
-        remarks.append(f"Left out, because they have stopped: {join_ids({one.counterparty for one in stopped})}.")
+        remarks.append(
+            f"Left out, because they have stopped: {join_ids({payment.counterparty for payment in stopped})}."
+        )
     return tuple(remarks)

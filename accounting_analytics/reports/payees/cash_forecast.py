@@ -1,4 +1,4 @@
-"""Weeks of cash ahead of a day, and how often such forecasts were right on the same books.
+"""Weeks of cash ahead of a day, and the errors of such forecasts on the same books.
 
 Three things are known of the weeks ahead: payments with a rhythm come on their days, open invoices and bills on the day
 that their party usually pays, and later ones as fast as those before. Together the weeks move nothing, or what the last
@@ -64,7 +64,7 @@ class ExpectedPayment(NamedTuple):
 
     @property
     def key(self) -> str:
-        """What payments of one rhythm have together."""
+        """Key of the rhythm."""
         return self.payment.key
 
     @property
@@ -79,7 +79,7 @@ class ExpectedPayment(NamedTuple):
 
 
 class ExpectedItem(NamedTuple):
-    """An open invoice or bill, and the day on which its party usually pays it.
+    """An open invoice or bill, and the day on which its party usually pays.
 
     `days` are those from its entry until then, and `of` the paid items that say so.
     """
@@ -106,7 +106,7 @@ Expected = ExpectedPayment | ExpectedItem
 
 
 class KnownAccount(NamedTuple):
-    """What is known on a day of a receivable or payable: when what is open comes, and what later items move."""
+    """Expected open items of an account, and weekly movements of later items."""
 
     expected: list[ExpectedItem]
     later: list[int]
@@ -114,14 +114,14 @@ class KnownAccount(NamedTuple):
 
 @dataclass(frozen=True)
 class ItemAccount:
-    """A receivable or payable: its name, the sign of what is open in cash, and its lines, oldest first."""
+    """A receivable or payable: name, sign in cash, and lines, oldest first."""
 
     name: str
     sign: int
     items: Sequence[LedgerItem]
 
     def known(self, day: dt.date, weeks: int) -> KnownAccount:
-        """Return what is known on a day; nothing where payments do not match items."""
+        """Expect items as known on a day; none where payments do not match."""
         matched = Matching(self.items[: bisect_right(self.items, day, key=lambda item: item.day)])
         if why_not_known(matched.entries):
             return KnownAccount([], [0] * weeks)
@@ -139,7 +139,10 @@ class ItemAccount:
         return KnownAccount(expected, self._later(matched.entries, day, weeks))
 
     def _later(self, entries: Sequence[OpenItem], day: dt.date, weeks: int) -> list[int]:
-        """Expect of each week what later items move: the average of 26 weeks, in the part that is paid so soon."""
+        """Expect the movement of later items in each week.
+
+        It is the average of 26 weeks, in the part that is paid so soon.
+        """
         first = day - AVERAGED * _WEEK
         moved = sum(-entry.item.units for entry in entries if entry.item.is_paid and entry.item.day > first)
         settled = [
@@ -156,7 +159,7 @@ class ItemAccount:
 
 
 class CashForecast(NamedTuple):
-    """What is expected of the weeks after a day, from what was known then.
+    """The weeks expected after a day, from what was known then.
 
     Attributes
     ----------
@@ -203,7 +206,7 @@ class CashForecast(NamedTuple):
 
 
 class ForecastScore(NamedTuple):
-    """How forecasts of past weeks erred, each made and chosen of what was known then.
+    """Errors of forecasts of past weeks, each made of what was known then.
 
     Attributes
     ----------
@@ -224,13 +227,13 @@ class ForecastScore(NamedTuple):
 
     @property
     def is_better(self) -> bool:
-        """Whether balances were nearer than by the better of no change and the average."""
+        """True if balances were nearer than those of no change and of the average."""
         return self.balance[SHOWN] < min(self.balance[AVERAGE], self.balance[NO_CHANGE])
 
 
 @dataclass(frozen=True, eq=False)
 class CashHistory:
-    """What moved cash until a last day, and forecasts of the weeks after any day of it.
+    """Movements of cash until a last day, and forecasts of later weeks.
 
     Attributes
     ----------
@@ -272,7 +275,7 @@ class CashHistory:
         return [later - earlier for earlier, later in pairwise(sums)]
 
     def measured(self, day: dt.date, method: str) -> tuple[dt.date, list[int]]:
-        """Day before the weeks that those after a day are measured by, and their units."""
+        """Return the weeks of a method's measure, and the day before them."""
         weeks, count = (_YEAR, self.weeks) if method == LAST_YEAR else (AVERAGED, AVERAGED)
         first = day - weeks * _WEEK
         return first, self.nets(first, count)
@@ -316,14 +319,14 @@ class CashHistory:
 
 
 class _Error(NamedTuple):
-    """Sums of the errors of weeks, and of the balances at their ends, in units without sign."""
+    """Sums of errors of weeks and of balances, in units without sign."""
 
     weekly: int
     balance: int
 
 
 class Forecasts:
-    """Forecasts of past weeks, the oldest first, and of the last day, each chosen and with margins of what was known.
+    """Forecasts of past weeks and of the last day, each with its method and margins.
 
     Parameters
     ----------
@@ -357,12 +360,18 @@ class Forecasts:
 
     @property
     def margins(self) -> list[int] | None:
-        """Units that the balances of the first weeks may miss; None of too few past forecasts, or at rest."""
+        """Margins of the first weeks' balances, in units.
+
+        None of too few past forecasts, or at rest.
+        """
         found = [of_week[-1] for of_week in self._margins if of_week[-1] is not None]
         return found if len(found) == len(self._margins) else None
 
     def _choose(self, number: int) -> str:
-        """Choose the method whose balances erred least in the forecasts whose weeks had all come when one was made."""
+        """Choose the method whose past balances erred least.
+
+        They are those of forecasts whose weeks had all come.
+        """
         errors = self._errors[: max(number - self._weeks + 1, 0)]
         if len(errors) < LEAST_CHOSEN:
             return NO_CHANGE
@@ -373,7 +382,7 @@ class Forecasts:
         return min(methods, key=lambda method: _total(errors, method).balance)
 
     def _margins_of(self, week: int) -> list[int | None]:
-        """Margins of a week in each forecast: adaptive split-conformal, in proportion to how much cash moved.
+        """Find a week's margin in each forecast: adaptive split-conformal, in proportion to moved cash.
 
         Of the past errors of that week, the margin is the one that 80 of 100 are not larger than, more after each
         balance outside of its range, and fewer after each inside, so that over time 80 of 100 are inside.
@@ -398,12 +407,15 @@ class Forecasts:
         return made
 
     def _is_inside(self, number: int, week: int, margin: int | None) -> bool | None:
-        """Whether a balance was in its range; None without a range, or before the week has come."""
+        """Return whether a balance was in its range, or None.
+
+        None without a range, or before the week has come.
+        """
         missed = self._missed[number][self._methods[number]]
         return None if margin is None or week >= len(missed) else abs(missed[week]) <= margin
 
     def score(self) -> ForecastScore | None:
-        """Mean errors of what would have been shown in the past; None without weeks that have all come."""
+        """Average the errors of past forecasts; None without complete weeks."""
         if not self._errors:
             return None
         count = len(self._errors) * self._weeks

@@ -1,4 +1,4 @@
-"""Key ratios, as a bank asks for them: how liquid the company is, on whom it depends, what it owes, what it earns."""
+"""Key ratios for a bank: liquidity, dependence on customers, debt and earnings."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class KeyRatio(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class KeyRatios(Result):
-    """What :func:`key_ratios` returns; ``result["current_ratio"]`` is a figure, made of its ``.terms``.
+    """Key ratios, as :func:`key_ratios` returns them; ``result["current_ratio"]`` is a figure with its ``.terms``.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class KeyRatios(Result):
     notes: tuple[str, ...]
 
     def __getitem__(self, key: str | tuple[str, str]) -> Figure:
-        """Figure of a ratio, or of the row and column of a figure that one is made of."""
+        """Return the figure of a ratio, or of the row and column of one of its terms."""
         name = KEY_SEPARATOR.join(key) if isinstance(key, tuple) else key
         found = {ratio.key: ratio.figure for ratio in self.ratios} | self._by_key
         if name not in found:
@@ -143,7 +143,7 @@ class KeyRatios(Result):
         return found
 
     def rows(self) -> list[tuple[str, int, Figure, str]]:
-        """Label, level, figure and meaning of each ratio, and below it of what it is made of, each once."""
+        """List each ratio with its meaning, and below it its terms, each once."""
         found: list[tuple[str, int, Figure, str]] = []
         shown = {ratio.figure.key for ratio in self.ratios}
         for ratio in self.ratios:
@@ -182,7 +182,7 @@ class KeyRatios(Result):
         return f"{self._heading}: {', '.join(known)}." if known else f"{self._heading}: none of the first is known."
 
     def _table(self) -> FigureTable:
-        """Make the table of ratios, what they are made of, and what they mean."""
+        """Make the table of ratios, their terms and meanings."""
         rows = self.rows()
         figures = [(label, [figure]) for label, _, figure, _ in rows]
         made = table_of_figures(
@@ -233,7 +233,7 @@ class KeyRatios(Result):
 
 
 def _kind(level: int) -> str:
-    """Kind of a row of a table: ratios stand out from what they are made of."""
+    """Choose the kind of a row: ratios stand out from their terms."""
     return "ledger" if level else "balance"
 
 
@@ -246,7 +246,7 @@ class _Label(NamedTuple):
 
 
 def key_ratios(books: Books, as_of: DateLike | None = None, *, depreciation: Iterable[str] = ()) -> KeyRatios:
-    """Calculate what a bank asks for: liquidity, days to collect and to pay, concentration, debt, EBITDA.
+    """Calculate the ratios that a bank asks for: liquidity, days to collect and pay, concentration, debt, EBITDA.
 
     Each ratio is a figure of two others, whose line entries are behind it. One whose days are not all of the books,
     whose balances are not known, or whose base is zero or negative is not known, and says why.
@@ -294,7 +294,7 @@ def key_ratios(books: Books, as_of: DateLike | None = None, *, depreciation: Ite
 
 
 def _depreciation_ledgers(books: Books, named: Sequence[str]) -> set[str]:
-    """Ids of the named ledgers and those below that operating income has; others are refused."""
+    """Find the named ledgers of depreciation in operating income; refuse others."""
     chart = books.ledgers.set_index("id")
     operating = set(chart.index[chart["type"].eq(LedgerType.EXPENSE) & chart["sub_type"].isin(_OPERATING)])
     found: set[str] = set()
@@ -392,7 +392,7 @@ class _RatioFigures:
         )
 
     def debt(self) -> Iterator[KeyRatio]:
-        """Yield what is owed on loans, what was paid on them, and operating cash flow by that."""
+        """Yield debt, its payments, and operating cash flow by these."""
         loans = self._loans()
         owed, paid = self._balance_of(loans, "Debt", _NO_DEBT), self._paid_on(loans)
         yield KeyRatio(
@@ -407,7 +407,7 @@ class _RatioFigures:
         )
 
     def ebitda(self) -> Iterator[KeyRatio]:
-        """Yield EBITDA of twelve months, and of the period where that is another."""
+        """Yield EBITDA of twelve months, and of a different period."""
         name, months, period = "EBITDA", self._months, self._period
         yield KeyRatio("ebitda", f"{name}, {months.label}", self._ebitda_of("ebitda", months), _EBITDA)
         if period is not None and self._depreciation is not None:
@@ -415,7 +415,7 @@ class _RatioFigures:
             yield KeyRatio("ebitda_period", f"{name}, {period.label}", figure, "The same, of the period of the books.")
 
     def _ratio(self, named: tuple[str, str], made_of: tuple[Figure, Figure, Quotient], definition: str) -> KeyRatio:
-        """Make a ratio of two figures, if both are known and the second is positive."""
+        """Divide two known figures, if the second is positive."""
         (key, name), (part, whole, form) = named, made_of
         make = partial(
             Figure,
@@ -425,7 +425,7 @@ class _RatioFigures:
             signs=("+", "/"),
             scale=self._books.scale,
         )
-        unknown = [one for one in (part, whole) if one.units is None]
+        unknown = [figure for figure in (part, whole) if figure.units is None]
         if unknown:
             figure = make(None, unknown[0].calculation, kind="quotient", quotient=form)
         else:
@@ -437,7 +437,7 @@ class _RatioFigures:
         return Figure(key, label, None, f"it is not known: {why}", scale=self._books.scale)
 
     def _too_short(self, column: StatementColumn) -> str:
-        """Why the books have not all days of a column; empty where they may."""
+        """Say why the books lack days of a column, or return ""."""
         ((_, days),) = column.periods
         begins = self._books.opening.first_entry or self._books.extent.days.start_date
         if begins <= days.start_date:
@@ -464,7 +464,7 @@ class _RatioFigures:
 
     @property
     def _no_balances(self) -> str:
-        """Why balances are not known; empty where they are."""
+        """Say why balances are not known, or return ""."""
         since = self._balance.since
         return f"amounts up to a day are movements since {day_label(since)}, not balances" if since else ""
 
@@ -494,17 +494,17 @@ class _RatioFigures:
 
     def _costs(self) -> Figure:
         """Cost of goods sold and operating expenses of the last year."""
-        parts = [self._flow(self._income, one, self._year) for one in _OPERATING]
+        parts = [self._flow(self._income, total, self._year) for total in _OPERATING]
         named = (
             f"costs{KEY_SEPARATOR}{self._year.key}",
             f"Goods sold and operating expenses, {self._year.label}",
         )
         if parts[0].units is None:
             return Figure(*named, None, parts[0].calculation, scale=self._books.scale)
-        return figure_of_terms(*named, [("+", one) for one in parts])
+        return figure_of_terms(*named, [("+", figure) for figure in parts])
 
     def _receipts(self) -> tuple[str, Figure, Figure]:
-        """Name of the customer who paid most, what this one paid, and what all customers paid."""
+        """Sum receipts of the largest customer and of all customers."""
         lines, what = self._cash.figures.cash_side(self._year, 1), "Receipts of customers"
         if lines is None or self._too_short(self._year):
             of_largest, receipts = (self._entries(key, label, self._year, lines) for key, label in _RECEIPTS.items())
@@ -539,9 +539,9 @@ class _RatioFigures:
         named = f"{name.lower()}{KEY_SEPARATOR}{self._end.key}", f"{name}, {self._end.label}"
         if why := self._no_balances or ("" if ledger_ids else why_none):
             return self._unknown(*named, why)
-        figures = [_of_ledger(self._balance, one, self._end) for one in ledger_ids]
-        moved = [one for one in figures if one.units != 0]
-        return figure_of_terms(*named, [("+", one) for one in moved or figures[:1]])
+        figures = [_of_ledger(self._balance, ledger_id, self._end) for ledger_id in ledger_ids]
+        moved = [figure for figure in figures if figure.units != 0]
+        return figure_of_terms(*named, [("+", figure) for figure in moved or figures[:1]])
 
     def _paid_on(self, loans: Collection[str]) -> Figure:
         """Cash that went out on ledgers of loans."""
@@ -550,18 +550,20 @@ class _RatioFigures:
             named = f"{key}{KEY_SEPARATOR}{self._year.key}", f"{label}, {self._year.label}"
             return self._unknown(*named, _NO_DEBT)
         of_cash = self._cash.figures
-        lines = of_cash.flow_entries([of_cash.layout.by_key[f"{OWN}{one}"] for one in loans], self._year, sign=-1)
+        lines = of_cash.flow_entries(
+            [of_cash.layout.by_key[f"{OWN}{ledger_id}"] for ledger_id in loans], self._year, sign=-1
+        )
         paid = None if lines is None else sides_of(lines, self._books.scale)[1]
         return self._entries(key, label, self._year, paid)
 
     def _ebitda_of(self, key: str, column: StatementColumn) -> Figure:
-        """Operating income of some days, and the depreciation that was taken off it."""
+        """Add depreciation to operating income of some days."""
         named = f"{key}{KEY_SEPARATOR}{column.key}", f"EBITDA, {column.label}"
         if self._depreciation is None:
             return Figure(*named, None, _NAME_THEM, scale=self._books.scale)
         income = self._flow(self._income, "operating_income", column)
-        of_ledgers = [_of_ledger(self._income, one, column) for one in sorted(self._depreciation)]
-        terms = [("+", income), *(("+", one) for one in of_ledgers if one.units)]
+        of_ledgers = [_of_ledger(self._income, ledger_id, column) for ledger_id in sorted(self._depreciation)]
+        terms = [("+", income), *(("+", figure) for figure in of_ledgers if figure.units)]
         return income if income.units is None else figure_of_terms(*named, terms)
 
 
@@ -569,18 +571,24 @@ _RECEIPTS = {"customer": "Receipts of the largest customer", "receipts": "Receip
 
 
 def _days_before(day: dt.date, count: int) -> dt.date:
-    """First of some days that end with one, not before the calendar begins."""
+    """Find the first of some days that end with a day.
+
+    It is not before the calendar begins.
+    """
     return dt.date.fromordinal(max(day.toordinal() - count + 1, 1))
 
 
 def _total_row(statement: Statement, key: str) -> Row | None:
-    """Row of a total of a statement, whose key has an underscore more where a ledger has the same id."""
+    """Find the row of a total of a statement.
+
+    Its key ends with an underscore where a ledger has the same id.
+    """
     rows = statement.figures.layout.by_key.values()
     return next((row for row in rows if row.key.rstrip("_") == key and row.kind not in {"ledger", "own"}), None)
 
 
 def _of_ledger(statement: Statement, ledger_id: str, column: StatementColumn) -> Figure:
-    """Return the own amount of a ledger, which is its row where it has no others below."""
+    """Return a ledger's own amount, which may be its only row."""
     row = statement.figures.layout.by_key[ledger_id]
     is_own = row.is_known and row.ledger_ids == (ledger_id,)
     return statement.figures.figure(ledger_id if is_own else f"{OWN}{ledger_id}", column.key)

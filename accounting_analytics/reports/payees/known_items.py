@@ -43,7 +43,7 @@ class KnownItem(NamedTuple):
 
 
 class DueBefore:
-    """What is due in the weeks ahead, and the known items that are one of it."""
+    """Amounts due in the weeks ahead, and the known items that replace them."""
 
     def __init__(self, forecast: CashForecast, history: CashHistory, names: LedgerNames, scale: int) -> None:
         self._expected = [due for week in forecast.expected for due in week]
@@ -54,7 +54,7 @@ class DueBefore:
         self.notes: list[str] = []
 
     def replaced_by(self, item: KnownItem) -> list[Expected]:
-        """Find what a known item is: of the counterparty in its note, else of its category, else of its amount."""
+        """Find what a known item replaces, by counterparty, category or amount."""
         counterparty = self._payee(item)
         alike = [due for due in self._left(item) if self._is_alike(due, item, counterparty)]
         near = [due for due in alike if self._is_within(due, item.day)]
@@ -80,7 +80,7 @@ class DueBefore:
         return [found]
 
     def _left(self, item: KnownItem) -> Iterator[Expected]:
-        """Yield what is due in the direction of an item, and that no other item is."""
+        """Yield what is due in an item's direction and not replaced yet."""
         return (
             due
             for due in self._expected
@@ -88,7 +88,7 @@ class DueBefore:
         )
 
     def _is_alike(self, due: Expected, item: KnownItem, counterparty: str) -> bool:
-        """Whether an item names what is due, or names nothing and has its amount."""
+        """Return whether an item names what is due, or has its amount."""
         if counterparty:
             return name_key(due.counterparty) == counterparty
         if item.category:
@@ -96,7 +96,7 @@ class DueBefore:
         return due.units == item.units
 
     def _two_readings(self, item: KnownItem, due: Expected) -> str:
-        """Say that an item of a counterparty may be what is due, or another payment."""
+        """Say that an item may be what is due, or another payment."""
         tolerance = self._tolerance(due)
         first, last = day_label(due.day - tolerance), day_label(due.day + tolerance)
         return (
@@ -105,7 +105,7 @@ class DueBefore:
         )
 
     def _payee(self, item: KnownItem) -> str:
-        """Key of the counterparty of past payments that a note names; empty if it names none."""
+        """Find the counterparty of past payments that a note names, or ""."""
         (counterparty,) = merchants([item.note])
         note = f" {name_key(item.note)} "
         named = [payee for payee in self._payees if f" {payee} " in note or payee == name_key(counterparty)]
@@ -116,7 +116,10 @@ class DueBefore:
         return _OPEN_TOLERANCE if isinstance(due, ExpectedItem) else due.payment.found.rhythm.tolerance * _DAY
 
     def _is_within(self, due: Expected, day: dt.date) -> bool:
-        """Whether a day is one of what is due: a few days around it; of what is late, those before the next."""
+        """Return whether a day is near what is due.
+
+        It is a few days around it; of what is late, those before the next.
+        """
         tolerance = self._tolerance(due)
         last = due.day + tolerance
         if not isinstance(due, ExpectedItem) and due.day == self._first > due.payment.due:
@@ -151,14 +154,17 @@ def read_known_items(known: Any) -> pd.DataFrame:  # noqa: ANN401 (a table or a 
 def read_known(
     known: pd.DataFrame | str | Path | None, last: dt.date, end: dt.date, scale: int
 ) -> tuple[tuple[KnownItem, ...], list[str]]:
-    """Read known items of the weeks ahead, in order of their days; those of other days are counted in a note."""
+    """Read known items of the weeks ahead, by day.
+
+    A note counts those of other days.
+    """
     if known is None:
         return (), []
     table = read_known_items(known)
     items = [
         _read_item(row, f"known, row {number}", scale) for number, row in enumerate(table.to_dict("records"), start=1)
     ]
-    kept = [one for one in items if last < one.day <= end]
+    kept = [item for item in items if last < item.day <= end]
     others = len(items) - len(kept)
     notes = [f"{count_of(others, 'known item')} of days that are not in these weeks left out."] if others else []
     return tuple(sorted(kept)), notes
@@ -169,12 +175,12 @@ def _read_item(row: Mapping[Any, Any], name: str, scale: int) -> KnownItem:
         day = parse_date(row["date"], "date")
     except PeriodError as error:
         raise InputError(f"{name}: {error}") from None
-    texts = ("" if pd.isna(row.get(one, "")) else str(row.get(one, "")) for one in ("category", "note"))
+    texts = ("" if pd.isna(row.get(name, "")) else str(row.get(name, "")) for name in ("category", "note"))
     return KnownItem(day, units_of(row["amount"], scale, name), *texts)
 
 
 def units_of(value: Any, scale: int, name: str) -> int:  # noqa: ANN401 (any amount; others are refused)
-    """Read an amount in units; one whose point may be a mark of thousands is refused with both readings."""
+    """Read an amount in units; refuse a point that has two readings."""
     try:
         units = to_minor_units(exact_amount(value, scale), scale)
     except (AmountError, TypeError, ValueError) as error:

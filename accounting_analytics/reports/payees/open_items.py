@@ -1,4 +1,4 @@
-"""Items of receivables and payables, the payments that are set against them, and how long parties take to pay.
+"""Items of receivables and payables, their payments, and the days that parties take to pay.
 
 An entry that increases the balance is an item, one that decreases it is set against items of its party: those of the
 invoice numbers that it names, else one of exactly its amount, else the oldest.
@@ -42,7 +42,7 @@ _OPENING = re.compile(r"\bopening\b|\bbrought forward\b", re.IGNORECASE)
 
 
 class LedgerItem(NamedTuple):
-    """A line of a receivable or payable: positive units increase what is open.
+    """A line of a receivable or payable; positive units increase the open balance.
 
     `party` and `invoice`, its numbers, are what its text names, `is_paid` is whether its entry touches cash, `is_named`
     whether the text, or the ledger, certainly names the party, and `is_opening` whether the text names opening
@@ -67,9 +67,9 @@ class LedgerItem(NamedTuple):
 
 @dataclass
 class OpenItem:
-    """An item and what is open of it; of a payment without an item, what is left of it, below zero.
+    """An item and its open units.
 
-    `payments` are those of cash that were set against it, none of them before its day.
+    A payment without an item has what is left of it, below zero.
     """
 
     item: LedgerItem
@@ -78,7 +78,10 @@ class OpenItem:
 
 
 class PaidItem(NamedTuple):
-    """An item that payments of cash settled in whole: the day of the last, the lines of all, and how long it took."""
+    """An item that payments of cash settled in whole, with its last day.
+
+    It has the lines of all of them, and the days that it took.
+    """
 
     item: LedgerItem
     day: dt.date
@@ -92,14 +95,17 @@ class PaidItem(NamedTuple):
 
 @dataclass(frozen=True)
 class DaysToPay:
-    """How long a party took for the items that it paid in the year before a day, and in the year before that."""
+    """Days that a party took for items paid in two years, by year."""
 
     paid: tuple[PaidItem, ...]
     before: tuple[PaidItem, ...]
 
     @classmethod
     def as_of(cls, paid: Iterable[PaidItem], last: dt.date) -> Self:
-        """Choose the items that were paid in the two years before a day, in the order of their payments."""
+        """Choose the items paid in the two years before a day.
+
+        They are in the order of their payments.
+        """
         recent = [item for item in paid if last - item.day < 2 * YEAR]
         recent.sort(key=lambda item: (item.day, item.item.day, item.item.id))
         of_year = bisect_left(recent, last - YEAR + _DAY, key=lambda item: item.day)
@@ -127,26 +133,29 @@ class DaysToPay:
 
     @property
     def change(self) -> float | None:
-        """By how many days the median is longer than that of the year before; None if one is not known."""
+        """Days by which the median grew since the year before, or None."""
         if not self.paid or not self.before:
             return None
         return statistics.median(self.days) - statistics.median(item.days for item in self.before)
 
     @property
     def late_after(self) -> float | None:
-        """Days that nine tenths of the items took at most; None of fewer than five."""
+        """Days that 9 of 10 items took at most; None of fewer than five."""
         if len(self.paid) < LEAST_PAID:
             return None
         return statistics.quantiles(self.days, n=10, method="inclusive")[-1]
 
     def expected_days(self, age: int) -> int | None:
-        """Days that an item takes that is so old: the middle one of those that took longer; None of none."""
+        """Expect the days of an item of this age.
+
+        It is the middle one of those that took longer; None without any.
+        """
         longer = self.days[bisect_right(self.days, age) :]
         return longer[len(longer) // 2] if longer else None
 
 
 def with_ledgers_below(names: LedgerNames, ledger_ids: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return ledgers that are not below another of them, each with those below it and their paths from it."""
+    """Give each ledger those below it, without ledgers below another of them."""
     chosen = set(ledger_ids)
     return {
         ledger_id: {
@@ -160,7 +169,7 @@ def with_ledgers_below(names: LedgerNames, ledger_ids: Collection[str]) -> dict[
 def items_of_accounts(
     lines: pd.DataFrame, source: LineSource, signs: Mapping[str, int], accounts: Mapping[str, Mapping[str, str]]
 ) -> dict[str, list[LedgerItem]]:
-    """Read the items of each account from lines until a day; `signs` are those of a debit, by ledger."""
+    """Read the items of each account; `signs` are those of a debit."""
     paid = set(lines.loc[lines["ledger_id"].isin(source.cash), "_entry"])
     return {
         ledger_id: _read_items(lines, source.scale, below, paid, signs[ledger_id])
@@ -169,7 +178,7 @@ def items_of_accounts(
 
 
 def signs_of_ledgers(chart: pd.DataFrame) -> dict[str, int]:
-    """Sign of a debit on each ledger that may have ages, by its id."""
+    """Return the sign of a debit on each asset or liability."""
     types = zip(chart["id"], chart["type"], strict=True)
     return {ledger_id: SIGNS[ledger_type] for ledger_id, ledger_type in types if ledger_type in SIGNS}
 
@@ -177,9 +186,9 @@ def signs_of_ledgers(chart: pd.DataFrame) -> dict[str, int]:
 def _read_items(
     lines: pd.DataFrame, scale: int, below: Mapping[str, str], paid: set[str], sign: int
 ) -> list[LedgerItem]:
-    """Lines of a ledger and those below it, with what their texts name; increases of a day are first.
+    """Read lines of an account with the names and numbers in their texts.
 
-    The party of a line below is the path to its ledger.
+    Increases of a day are first.
     """
     rows = lines[lines["ledger_id"].isin(list(below))]
     texts = texts_of_lines(rows)
@@ -229,7 +238,10 @@ class Matching:
         self._settle_by_party(found)
 
     def days_to_pay(self, last: dt.date) -> tuple[dict[str, DaysToPay], DaysToPay]:
-        """Return how long each party took until a day, and all of them; opening balances have no days of their own."""
+        """Return the days of each party until a day, and of all.
+
+        Opening balances have no days of their own.
+        """
         paid = [
             PaidItem(entry.item, max(day for day, _ in entry.payments.values()), tuple(sorted(entry.payments)))
             for entry in self.entries
@@ -242,24 +254,25 @@ class Matching:
         return {party: DaysToPay.as_of(items, last) for party, items in of_party.items()}, DaysToPay.as_of(paid, last)
 
     def _of_numbers(self, payment: LedgerItem) -> list[OpenItem]:
-        """Items of the numbers and the party that a payment names; of a number alone, those of the only party with it.
+        """Find items by the numbers and the party that a payment names.
 
-        A party that another text names is not that of a payment that names its own.
+        A number alone finds those of the only party with it. A party that another text names is not that of a payment
+        that names its own.
         """
-        found = [self._by_number[one] for one in payment.numbers if one in self._by_number]
-        own = [one for items in found for one in items if one.item.party == payment.party != NOT_NAMED]
+        found = [self._by_number[number] for number in payment.numbers if number in self._by_number]
+        own = [entry for items in found for entry in items if entry.item.party == payment.party != NOT_NAMED]
         if own or not found:
             return own
-        found = [[one for one in items if one.item.day <= payment.day] or items for items in found]
-        parties = [{one.item.party for one in items} for items in found]
+        found = [[entry for entry in items if entry.item.day <= payment.day] or items for items in found]
+        parties = [{entry.item.party for entry in items} for items in found]
         of_all = set.intersection(*parties)
         is_other = payment.is_named or payment.party in self._named
         return [
-            one
+            entry
             for items, of_number in zip(found, parties, strict=True)
             if len(of_all or of_number) == 1
-            for one in items
-            if one.item.party in (of_all or of_number) and not (is_other and one.item.is_named)
+            for entry in items
+            if entry.item.party in (of_all or of_number) and not (is_other and entry.item.is_named)
         ]
 
     def _left(self) -> list[OpenItem]:
@@ -267,14 +280,14 @@ class Matching:
         return [entry for entry in self.entries if entry.open_units]
 
     def _claims(self, payment: OpenItem, of_party: Sequence[OpenItem], found: Collection[str]) -> list[OpenItem]:
-        """Return items of its party that a payment may settle; `found` are those whose numbers items have."""
+        """Find items of its party that a payment may settle."""
         item = payment.item
         if item.numbers and item.party == NOT_NAMED:
             return []
         return [other for other in of_party if item.id in found or not (item.numbers and other.item.numbers)]
 
     def _settle_exact(self, found: Collection[str]) -> None:
-        """Set payments against whole items of their party and of exactly their amount, the oldest first."""
+        """Set payments against whole items of exactly their amount, the oldest first."""
         claims: dict[str, list[OpenItem]] = defaultdict(list)
         for entry in self._left():
             of_party = claims[entry.item.party]
@@ -287,7 +300,7 @@ class Matching:
             claims[entry.item.party] = [other for other in of_party if other.open_units]
 
     def _settle_by_party(self, found: Collection[str]) -> None:
-        """Set what is left of payments against items of their party."""
+        """Set the rest of payments against items of their party."""
         claims: dict[str, list[OpenItem]] = defaultdict(list)
         early: dict[str, list[OpenItem]] = defaultdict(list)
         opening: list[OpenItem] = []
@@ -322,7 +335,10 @@ class Matching:
 
 
 def why_not_known(entries: Sequence[OpenItem]) -> str:
-    """Say why ages are not known: payments without an item are more than a tenth of what is open; else nothing."""
+    """Say why ages are unknown, or return "".
+
+    They are where payments without an item are more than a tenth of what is open.
+    """
     early = [entry.open_units for entry in entries if entry.open_units < 0]
     if -sum(early) <= MOST_NOT_MATCHED * sum(entry.open_units for entry in entries if entry.open_units > 0):
         return ""

@@ -1,4 +1,4 @@
-"""Weeks of cash ahead: what is due, and what the balance may be, where that was better than no forecast."""
+"""Weeks of cash ahead: amounts due, and balances where past forecasts were better than none."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ _NOT_BETTER = "No forecast was nearer than today's balance or the plain average 
 
 
 class DueAmount(NamedTuple):
-    """What is due on a day: its counterparty, category and rhythm, its figure, and the latest payment with a rhythm."""
+    """An amount due on a day: counterparty, category, rhythm, figure, latest payment."""
 
     day: dt.date
     counterparty: str
@@ -115,7 +115,7 @@ class DueAmount(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Outlook(Result):
-    """What :func:`outlook` returns; ``result["cash", 13]`` is the balance at the end of week 13, as a figure.
+    """The weeks ahead, as :func:`outlook` returns them; ``result["cash", 13]`` is the balance at the end of week 13.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class Outlook(Result):
 
     @property
     def due(self) -> list[DueAmount]:
-        """What is due, by day: payments with a rhythm and open items that no known item is, and known items."""
+        """Amounts due, by day: rhythms and open items without those that known items replace, and known items."""
         found = [self._due(expected) for week in self._forecast.expected for expected in self._not_replaced(week)]
         found += [
             DueAmount(item.day, item.note, item.category, _KNOWN, self._known_figure(number, item))
@@ -196,11 +196,11 @@ class Outlook(Result):
         return (due for due in expected if not any(due is other for other in self._replaced))
 
     def week_end(self, week: int) -> dt.date:
-        """Last day of a week; that of week 0 is the day before the first."""
+        """Return the last day of a week; week 0 ends the day before the first."""
         return self.end_date + week * _WEEK
 
     def __getitem__(self, key: tuple[str, int]) -> Figure:
-        """Figure of a row (``cash``, ``low``, ``high``, ``net_cash_flow``, ...) and the number of a week."""
+        """Return the figure of a row (``cash``, ``low``, ``high``, ``net_cash_flow``, ...) and the number of a week."""
         row, week = key if isinstance(key, tuple) and len(key) == 2 else (key, None)  # noqa: PLR2004 (a pair)
         if row not in _ROWS or week not in range(1, self.weeks + 1):
             similar = did_you_mean(str(row), _ROWS) if row not in _ROWS else ""
@@ -212,17 +212,20 @@ class Outlook(Result):
 
     @property
     def is_better(self) -> bool:
-        """Whether past balances were nearer by such outlooks than by today's balance and by the plain average."""
+        """True if past balances were nearer than today's balance and than the plain average."""
         return self.score is not None and self.score.is_better
 
     @property
     def has_range(self) -> bool:
-        """Whether past weeks say how far balances may be off: enough of them, and not long after the last line."""
+        """True if enough recent past weeks say how far balances may be off."""
         return self._margins is not None
 
     @property
     def cash(self) -> Figure:
-        """Cash at the end of the last day: accounts less cards; unknown where lines do not reach back to the start."""
+        """Cash at the end of the last day, accounts less cards.
+
+        It is unknown where lines do not reach back to the start.
+        """
         return self._cash
 
     @cached_property
@@ -234,25 +237,25 @@ class Outlook(Result):
         for week, expected in enumerate(self._forecast.expected, start=1):
             end = self.week_end(week)
             make = partial(_figure_of_week, end)
-            due = [self._due(one) for one in self._not_replaced(expected)]
-            recurring = [one.figure for one in due if one.rhythm != _OPEN]
+            due = [self._due(payment) for payment in self._not_replaced(expected)]
+            recurring = [payment.figure for payment in due if payment.rhythm != _OPEN]
             items = enumerate(self._known, start=1)
             parts = {
-                "recurring_receipts": [one for one in recurring if (one.units or 0) > 0],
-                "recurring_payments": [one for one in recurring if (one.units or 0) < 0],
-                "open_items": [one.figure for one in due if one.rhythm == _OPEN],
+                "recurring_receipts": [figure for figure in recurring if (figure.units or 0) > 0],
+                "recurring_payments": [figure for figure in recurring if (figure.units or 0) < 0],
+                "open_items": [payment.figure for payment in due if payment.rhythm == _OPEN],
                 "known_items": [self._known_figure(at, item) for at, item in items if end - _WEEK < item.day <= end],
             }
             figures = {name: self._sum(make(name), of) for name, of in parts.items()}
             figures["other_cash"] = figure_of_terms(*make("other_cash"), [("+", self._later(week)), ("+", rest)])
-            net = figure_of_terms(*make("net_cash_flow"), [("+", one) for one in figures.values()])
+            net = figure_of_terms(*make("net_cash_flow"), [("+", figure) for figure in figures.values()])
             balance = figure_of_terms(*make("cash"), [("+", balance), ("+", net)])
             sides = {name: self._side(week, name, sign, balance) for name, sign in SIDES}
             found.append({**figures, "net_cash_flow": net, "cash": balance, **sides})
         return found
 
     def _side(self, week: int, name: str, sign: str, balance: Figure) -> Figure:
-        """Figure of an end of a range; none after the weeks that have one."""
+        """Make the figure of a range's end, or None after its weeks."""
         key, label = _figure_of_week(self.week_end(week), name)
         if week > RANGED:
             return self._make(key, label, None, f"ranges are of {RANGED} weeks", kind="none")
@@ -264,21 +267,21 @@ class Outlook(Result):
     def _sum(self, named: tuple[str, str], parts: Sequence[Figure]) -> Figure:
         if not parts:
             return self._make(*named, 0, "nothing is expected")
-        return figure_of_terms(*named, [("+", one) for one in parts])
+        return figure_of_terms(*named, [("+", figure) for figure in parts])
 
-    def _payment_figure(self, one: ExpectedPayment) -> Figure:
-        """Figure of an expected payment, which has the entries of the past payment of its amount."""
-        payment, like = one.payment, one.payment.expected
+    def _payment_figure(self, due: ExpectedPayment) -> Figure:
+        """Make the figure of an expected payment from a past one's entries."""
+        payment, like = due.payment, due.payment.expected
         return self._make(
-            f"{payment.key} {one.day}{KEY_SEPARATOR}expected",
-            f"{payment.counterparty}, {day_label(one.day)}",
-            one.units,
+            f"{payment.key} {due.day}{KEY_SEPARATOR}expected",
+            f"{payment.counterparty}, {day_label(due.day)}",
+            due.units,
             f"expected {payment.rhythm} {payment.found.usual_day}, as it was on {day_label(like.date)}",
             _load_entries=partial(self._of_entries, like.entry_ids),
         )
 
     def _open_figure(self, expected: ExpectedItem) -> Figure:
-        """Figure of an open item, which has its line, or what is left of it."""
+        """Make the figure of an open item, with its line or its rest."""
         item, day = expected.entry.item, day_label(expected.day)
         number = f" {item.invoice}" if item.invoice else ""
         usually = f"its party usually pays after {expected.days} days, of {count_of(expected.of, 'paid item')}"
@@ -297,13 +300,13 @@ class Outlook(Result):
         return self._make(f"{_KNOWN} {number}{KEY_SEPARATOR}{item.day}", label, item.units, "as given")
 
     def _later(self, week: int) -> Figure:
-        """Make the figure of what invoices and bills to come move in a week."""
+        """Make the figure of a week's movement by later invoices and bills."""
         what = f"what such items moved in {AVERAGED} weeks on average, in the part that is paid within so many days"
         key, label = f"later{KEY_SEPARATOR}{self.week_end(week)}", f"Invoices and bills to come, week {week}"
         return self._make(key, label, self._forecast.later[week - 1], what)
 
     def _rest(self) -> Figure:
-        """Take what is expected in a week on average from the measure of a week."""
+        """Subtract the average of what is expected from a week's measure."""
         timed = [
             self._make(f"timed{KEY_SEPARATOR}{self.week_end(at)}", f"Expected in week {at}", units, "what is due")
             for at, units in enumerate(self._forecast.timed, start=1)
@@ -332,12 +335,12 @@ class Outlook(Result):
         return self._average("measure", label, moved)
 
     def _average(self, key: str, label: str, parts: Sequence[Figure]) -> Figure:
-        units = rounded_quotient(sum(int(one.units or 0) for one in parts), len(parts))
+        units = rounded_quotient(sum(int(figure.units or 0) for figure in parts), len(parts))
         options = {"terms": tuple(parts), "signs": ("+",) * len(parts), "kind": "average"}
         return self._make(f"{key}{KEY_SEPARATOR}average", label, units, f"the average of {len(parts)} weeks", **options)
 
     def _margin(self, week: int) -> Figure:
-        """How far the balance at the end of a week may be off."""
+        """Make the figure of a week's margin."""
         key, label = f"margin{KEY_SEPARATOR}{self.week_end(week)}", f"Margin of week {week}"
         if self._margins is None:
             return self._make(key, label, None, f"it is not known: {self._why_no_range()}")
@@ -356,7 +359,7 @@ class Outlook(Result):
         return entries_among(self._lines, is_within).reset_index(drop=True)
 
     def summary(self) -> str:
-        """One line: cash now, at the end of the weeks, and where it is lowest; or what is due."""
+        """Say in one line cash now, at the end and at its lowest; or what is due."""
         lowest, until = self.lowest_week, day_label(self.week_end(self.weeks))
         if self._cash.units is None:
             return f"How much cash there is, is not known: {NO_CASH}."
@@ -378,14 +381,17 @@ class Outlook(Result):
 
     @property
     def lowest_week(self) -> int | None:
-        """Week at whose end cash is expected to be lowest; None where cash is not known, or no forecast is shown."""
+        """Week at whose end cash is expected to be lowest.
+
+        None where cash is not known, or no forecast is shown.
+        """
         if self._cash.units is None or not self.is_better:
             return None
-        units = [int(one["cash"].units or 0) for one in self._figures]
+        units = [int(week["cash"].units or 0) for week in self._figures]
         return units.index(min(units)) + 1
 
     def sentences(self) -> list[str]:
-        """Say what to know: what is due before the lowest week, when a limit is reached, and how good outlooks were."""
+        """Say what is due before the lowest week, when a limit is reached, and how good outlooks were."""
         return [
             *self._due_sentence(),
             *self._limit_sentence(),
@@ -404,10 +410,10 @@ class Outlook(Result):
         if due:
             due.sort(key=lambda due: due.figure.units or 0)
             largest = ", ".join(
-                f"{one.counterparty} {self._text(-int(one.figure.units or 0))} on {day_label(one.day)}"
-                for one in due[:3]
+                f"{payment.counterparty} {self._text(-int(payment.figure.units or 0))} on {day_label(payment.day)}"
+                for payment in due[:3]
             )
-            total = self._text(-sum(int(one.figure.units or 0) for one in due))
+            total = self._text(-sum(int(payment.figure.units or 0) for payment in due))
             which = "before cash is lowest" if self.lowest_week else f"until {day_label(until)}"
             yield f"{count_of(len(due), 'payment')}, {total} in all, {which}; the largest: {largest}."
 
@@ -431,7 +437,7 @@ class Outlook(Result):
         yield f"{text}. Days within a week may be lower."
 
     def _first_below(self, name: str) -> int | None:
-        """First week whose balance, or the low end of its range, is below the limit."""
+        """Find the first week whose balance, or its low end, is below the limit."""
         units = [of_week[name].units for of_week in self._figures]
         below = (week for week, of in enumerate(units, start=1) if of is not None and of < (self._limit or 0))
         return next(below, None)
@@ -444,7 +450,7 @@ class Outlook(Result):
             yield f"There is no range: {self._why_no_range()}."
 
     def _why_no_range(self) -> str:
-        """Say why there is no range: nothing moved before the weeks, or there are too few past weeks."""
+        """Say why there is no range: no movement, or too few past weeks."""
         if self._forecast.is_at_rest:
             return f"nothing moved cash in the {AT_REST} weeks before {day_label(self.end_date + _DAY)}"
         return _no_range(self._history.known_weeks, self.weeks)
@@ -468,7 +474,7 @@ class Outlook(Result):
             yield f"{percent} % of {self.score.ranges:,} past balances were in their range, which is meant for 80 %."
 
     def notes_of_weeks(self) -> list[str]:
-        """Say without amounts when cash is lowest, what the weeks together move, and how good outlooks were."""
+        """Describe the lowest week, the measure and past errors, without amounts."""
         if not self.is_better:
             return [f"{self._why_not_shown()}."]
         lowest = self.lowest_week
@@ -478,7 +484,7 @@ class Outlook(Result):
         return [*when, self._measure_sentence(), better, *self._range_sentence()]
 
     def estimates(self, week: int) -> tuple[Figure, Figure, Figure | None]:
-        """Estimates of a week: what is due, other cash, and the margin of its balance, if it has one."""
+        """Estimates of a week: amounts due, other cash, and the balance's margin."""
         figures = self._figures[week - 1]
         names = ("recurring_receipts", "recurring_payments", "open_items", "known_items")
         due = figure_of_terms(f"week {week}{KEY_SEPARATOR}due", "Due", [("+", figures[name]) for name in names])
@@ -513,7 +519,7 @@ class Outlook(Result):
 
     @property
     def limit(self) -> Figure | None:
-        """The cash that it is not to fall below, if it was given."""
+        """The cash not to fall below, if given."""
         if self._limit is None:
             return None
         return self._make(f"limit{KEY_SEPARATOR}given", "Limit", self._limit, "as given")
@@ -576,7 +582,7 @@ def outlook(
     known: pd.DataFrame | str | Path | None = None,
     limit: object = None,
 ) -> Outlook:
-    """Look ahead at the weeks of cash after a day: what is due, and the balances, where such outlooks were better.
+    """Look ahead at the weeks of cash after a day: what is due, and balances where such outlooks were better.
 
     Payments with a rhythm (:func:`recurring_payments`) come on their days, and open invoices and bills of accounts of
     type accounts receivable or payable on the day that their party usually pays (:func:`ageing`): the middle one of its
@@ -672,7 +678,7 @@ def outlook(
 
 
 def _accounts(chart: pd.DataFrame, names: LedgerNames, cash: Collection[str]) -> dict[str, dict[str, str]]:
-    """Return receivables and payables that do not report cash flow, with the ledgers below them."""
+    """Find receivables and payables that are not cash, with ledgers below."""
     is_aged = chart["financial_account_type"].isin(OPEN_ITEMS) & chart["type"].isin(SIGNS)
     found = with_ledgers_below(names, list(chart.loc[is_aged, "id"]))
     return {ledger_id: below for ledger_id, below in found.items() if not set(below).intersection(cash)}
@@ -712,7 +718,7 @@ def _require_weeks(history: CashHistory) -> None:
 
 
 def _cash_now(books: Books, last: dt.date) -> Figure:
-    """Cash at the end of the last day, as the cash flow statement has it."""
+    """Return cash at the end of the last day, as the statement has it."""
     statement = cash_flow_statement(books, (last, last), columns=[(last, last)])
     key, label = f"cash{KEY_SEPARATOR}{last}", f"Cash at the end of {day_label(last)}"
     if "ending_cash_balance" in statement.figures.layout.by_key:

@@ -1,4 +1,4 @@
-"""Recurring payments: counterparties that are paid, or pay, in a rhythm, and the day and amount that are due next."""
+"""Recurring payments: counterparties with a rhythm, and their next day and amount."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ _VARIED = f"Where amounts vary, the next one is estimated as the middle one of t
 
 
 class Occurrence(NamedTuple):
-    """What a counterparty moved on a day: signed units of cash, the category of most of it, and the journal entries."""
+    """The cash that a counterparty moved on a day, in units.
+
+    The category is that of most of it.
+    """
 
     date: dt.date
     units: int
@@ -75,7 +78,7 @@ class RecurringPayment(NamedTuple):
 
     @property
     def rhythm(self) -> str:
-        """How often: ``monthly``."""
+        """Name of the rhythm: ``monthly``."""
         return self.found.name
 
     @property
@@ -89,8 +92,11 @@ class RecurringPayment(NamedTuple):
         return self._replace(status="stopped" if is_stopped else "late" if is_late else "expected")
 
     def due_days(self, last: dt.date, until: dt.date) -> list[dt.date]:
-        """Days after a last one, until another, on which it is due; one that is late is due on the first."""
-        days = [one.date for one in self.occurrences]
+        """List the days on which it is due; a late one is due first.
+
+        They are after a last day, until another.
+        """
+        days = [occurrence.date for occurrence in self.occurrences]
         found: list[dt.date] = []
         due = self.due
         while due <= until:
@@ -103,16 +109,19 @@ class RecurringPayment(NamedTuple):
 
     @property
     def expected(self) -> Occurrence:
-        """Payment whose amount is expected next: the latest, if one of the two before is the same, else the middle."""
+        """Payment whose amount is expected next.
+
+        It is the latest, if one of the two before is the same, else the middle.
+        """
         recent = self.occurrences[-RECENT:]
         if recent[-1].units in self.recent_units[-3:-1]:
             return recent[-1]
-        return sorted(recent, key=lambda one: one.units)[(len(recent) - 1) // 2]
+        return sorted(recent, key=lambda occurrence: occurrence.units)[(len(recent) - 1) // 2]
 
     @property
     def recent_units(self) -> list[int]:
         """Units of the latest payments, oldest first."""
-        return [one.units for one in self.occurrences[-RECENT:]]
+        return [occurrence.units for occurrence in self.occurrences[-RECENT:]]
 
     @property
     def next_units(self) -> int:
@@ -121,11 +130,16 @@ class RecurringPayment(NamedTuple):
 
     @property
     def dearer(self) -> tuple[int, dt.date | None]:
-        """By how much what is paid now is more than all payments of the year before, and since when: within a year."""
+        """Units above all payments of the year before, and since when.
+
+        Only a rise within a year counts.
+        """
         last = self.occurrences[-1]
-        same = list(takewhile(lambda one: one.units == last.units, reversed(self.occurrences)))
+        same = list(takewhile(lambda occurrence: occurrence.units == last.units, reversed(self.occurrences)))
         since = same[-1].date
-        before = [abs(one.units) for one in self.occurrences[: -len(same)] if since - one.date <= _YEAR]
+        before = [
+            abs(occurrence.units) for occurrence in self.occurrences[: -len(same)] if since - occurrence.date <= _YEAR
+        ]
         more = abs(last.units) - max(before) if before else 0
         is_dearer = more > 0 > last.units and self.status != "stopped" and last.date - since <= _YEAR
         return (more, since) if is_dearer else (0, None)
@@ -133,7 +147,7 @@ class RecurringPayment(NamedTuple):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class RecurringPayments(Result):
-    """What :func:`recurring_payments` returns; ``result[key]`` is the figure of the payments of a counterparty.
+    """Recurring payments, as :func:`recurring_payments` returns them; ``result[key]`` is a counterparty's figure.
 
     Parameters
     ----------
@@ -157,25 +171,25 @@ class RecurringPayments(Result):
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.PaymentRhythms`: cash that comes in is positive."""
         columns: dict[str, list[Any]] = {name: [] for name in PaymentRhythms.dtypes()}
-        for one in self.payments:
-            recent = sorted(one.recent_units, key=abs)
-            dearer, since = one.dearer
+        for payment in self.payments:
+            recent = sorted(payment.recent_units, key=abs)
+            dearer, since = payment.dearer
             values = (
-                one.key,
-                one.counterparty,
-                one.category,
+                payment.key,
+                payment.counterparty,
+                payment.category,
                 "inflow" if recent[0] > 0 else "outflow",
-                one.rhythm,
-                one.found.usual_day,
-                one.status,
-                pd.Timestamp(one.occurrences[-1].date),
-                self._amount(one.occurrences[-1].units),
-                *map(pd.Timestamp, (one.due, one.found.earliest, one.found.latest)),
-                *map(self._amount, (one.next_units, recent[0], recent[-1], dearer)),
+                payment.rhythm,
+                payment.found.usual_day,
+                payment.status,
+                pd.Timestamp(payment.occurrences[-1].date),
+                self._amount(payment.occurrences[-1].units),
+                *map(pd.Timestamp, (payment.due, payment.found.earliest, payment.found.latest)),
+                *map(self._amount, (payment.next_units, recent[0], recent[-1], dearer)),
                 pd.Timestamp(since) if since else pd.NaT,
-                len(one.occurrences),
-                one.found.met,
-                one.found.tried,
+                len(payment.occurrences),
+                payment.found.met,
+                payment.found.tried,
             )
             for column, value in zip(columns.values(), values, strict=True):
                 column.append(value)
@@ -184,10 +198,10 @@ class RecurringPayments(Result):
         return frame
 
     def __getitem__(self, key: str) -> Figure:
-        """Figure of all payments of a counterparty with a rhythm, by its key or the counterparty."""
-        found = [one for one in self.payments if key in {one.key, one.counterparty}]
+        """Return the figure of a counterparty's payments, by key or counterparty."""
+        found = [payment for payment in self.payments if key in {payment.key, payment.counterparty}]
         if len(found) != 1:
-            similar = did_you_mean(str(key), [one.counterparty for one in self.payments])
+            similar = did_you_mean(str(key), [payment.counterparty for payment in self.payments])
             why = "is several" if found else "has no rhythm"
             raise InputError(f"{quote(key)} {why}; {similar if similar and not found else 'the keys are in .frame'}")
         return self._figure(found[0], found[0].key, found[0].occurrences)
@@ -197,15 +211,15 @@ class RecurringPayments(Result):
         return self._figure(payment, f"{payment.key}{KEY_SEPARATOR}last", payment.occurrences[-1:])
 
     def _figure(self, payment: RecurringPayment, key: str, occurrences: Sequence[Occurrence]) -> Figure:
-        entries = {entry for one in occurrences for entry in one.entry_ids}
+        entries = {entry for occurrence in occurrences for entry in occurrence.entry_ids}
         rows = entries_among(self._lines, self._lines["_entry"].isin(entries))
         label = f"{payment.counterparty}, {payment.category}"
         return figure_of_entries(key, label, rows, scale=self.scale, calculation="its cash lines")
 
     def summary(self) -> str:
-        """One line: how many payments have a rhythm, and how many are late or stopped."""
-        paid = sum(one.next_units < 0 for one in self.payments)
-        counts = Counter(one.status for one in self.payments)
+        """Count in one line the payments with a rhythm, late and stopped ones."""
+        paid = sum(payment.next_units < 0 for payment in self.payments)
+        counts = Counter(payment.status for payment in self.payments)
         text = f"{count_of(len(self.payments), 'recurring payment')} as of {day_label(self.end_date)}"
         states = ", ".join(f"{counts[status]:,} {status}" for status in ("late", "stopped") if counts[status])
         of_these = f"; of these {states}" if states else ""
@@ -213,22 +227,22 @@ class RecurringPayments(Result):
 
     def sentences(self) -> list[str]:
         """One sentence for each counterparty."""
-        return [self._sentence(one) for one in self.payments]
+        return [self._sentence(payment) for payment in self.payments]
 
-    def _sentence(self, one: RecurringPayment) -> str:
-        last, due = one.occurrences[-1], day_label(one.due)
-        expected = f"next {self._size(one.next_units)} on {due}"
-        if one.found.earliest < one.found.latest:
-            expected += f" (from {day_label(one.found.earliest)} to {day_label(one.found.latest)})"
-        if one.status != "expected":
-            expected = f"{one.status}: {self._size(one.next_units)} was due on {due}"
-        more, since = one.dearer
+    def _sentence(self, payment: RecurringPayment) -> str:
+        last, due = payment.occurrences[-1], day_label(payment.due)
+        expected = f"next {self._size(payment.next_units)} on {due}"
+        if payment.found.earliest < payment.found.latest:
+            expected += f" (from {day_label(payment.found.earliest)} to {day_label(payment.found.latest)})"
+        if payment.status != "expected":
+            expected = f"{payment.status}: {self._size(payment.next_units)} was due on {due}"
+        more, since = payment.dearer
         dearer = f", {self._size(more)} dearer since {day_label(since)}" if since else ""
-        who = f"{one.counterparty}, {one.category}"
-        how = f"{'received' if last.units > 0 else 'paid'} {one.rhythm} {one.found.usual_day}"
+        who = f"{payment.counterparty}, {payment.category}"
+        how = f"{'received' if last.units > 0 else 'paid'} {payment.rhythm} {payment.found.usual_day}"
         return (
             f"{who}: {how}, last {self._size(last.units)} on {day_label(last.date)}{dearer}; {expected}; "
-            f"met {one.found.met:,} of {one.found.tried:,} past days."
+            f"met {payment.found.met:,} of {payment.found.tried:,} past days."
         )
 
     def _size(self, units: int) -> str:
@@ -238,14 +252,14 @@ class RecurringPayments(Result):
         return from_minor_units(units, self.scale)
 
     def _parts(self) -> Iterator[ResultPart]:
-        yield ResultPart([f"- {one}" for one in self.sentences()], self.frame[_SHOWN], max_rows=None)
+        yield ResultPart([f"- {sentence}" for sentence in self.sentences()], self.frame[_SHOWN], max_rows=None)
 
     def _content(self) -> Mapping[str, Any]:
         return {"end_date": self.end_date, "payments": self.frame, "sentences": self.sentences(), "notes": self.notes}
 
 
 def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> RecurringPayments:
-    """Find the counterparties that are paid, or pay, in a rhythm, and what is due next, late, dearer or stopped.
+    """Find counterparties with a rhythm of payments, and what is due next, late, dearer or stopped.
 
     A payment is what a journal entry moved on the ledgers that report cash flow; payments of a counterparty on one day
     are one, and transfers between own accounts are none. Amounts of a counterparty that have a rhythm each, as several
@@ -293,10 +307,12 @@ def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> Recurr
             f"{counterparty}{KEY_SEPARATOR}{direction}", counterparty, occurrences
         ).as_of(last)
     ]
-    named = [one._replace(category=names.names.name(one.category)) for one in payments]
-    ordered = sorted(named, key=lambda one: (one.next_units > 0, one.status == "stopped", one.due, one.key))
+    named = [payment._replace(category=names.names.name(payment.category)) for payment in payments]
+    ordered = sorted(
+        named, key=lambda payment: (payment.next_units > 0, payment.status == "stopped", payment.due, payment.key)
+    )
     shown = source.listed(rows)
-    varied = any(one.next_units != one.occurrences[-1].units for one in ordered)
+    varied = any(payment.next_units != payment.occurrences[-1].units for payment in ordered)
     notes = (*_chosen_note(books), *source.notes_until(last), *books.own_notes, *([_VARIED] if varied else []))
     return RecurringPayments(last, tuple(ordered), source.scale, notes, shown)
 
@@ -309,7 +325,10 @@ def _chosen_note(books: Books) -> tuple[str, ...]:
 def payments_by_counterparty(
     rows: pd.DataFrame, source: LineSource, transfers: str | None
 ) -> dict[tuple[str, str], list[Occurrence]]:
-    """Payments by counterparty and direction, oldest first; entries without text, and transfers, are none."""
+    """List payments by counterparty and direction, oldest first.
+
+    Entries without text, and transfers, are none.
+    """
     cash, scale = set(source.cash), source.scale
     moved, days = Counter[str](), dict[str, dt.date]()
     parts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -332,7 +351,10 @@ def payments_by_counterparty(
 
 
 class PayeeRhythms(NamedTuple):
-    """Rhythms of a counterparty, as of no day: of each amount (None without one), of all payments, of each category."""
+    """Rhythms of a counterparty: of each amount, of all, of each category.
+
+    An amount without a rhythm has None.
+    """
 
     amounts: list[RecurringPayment | None]
     whole: RecurringPayment | None
@@ -341,17 +363,21 @@ class PayeeRhythms(NamedTuple):
     @classmethod
     def of_payments(cls, key: str, counterparty: str, payments: Sequence[Occurrence]) -> Self:
         """Find the rhythms of payments, oldest first."""
-        amounts = _of_parts(key, counterparty, payments, lambda one: f"{one.units}")
+        amounts = _of_parts(key, counterparty, payments, lambda occurrence: f"{occurrence.units}")
         whole = _rhythm(key, counterparty, payments)
-        return cls(amounts, whole, [] if whole else _of_parts(key, counterparty, payments, lambda one: one.category))
+        return cls(
+            amounts,
+            whole,
+            [] if whole else _of_parts(key, counterparty, payments, lambda occurrence: occurrence.category),
+        )
 
     def as_of(self, last: dt.date) -> list[RecurringPayment]:
-        """Return what recurs on a day: several subscriptions, all payments, those of categories, or of amounts."""
+        """Choose what recurs on a day: subscriptions, all, categories or amounts."""
         amounts, whole, categories = (
-            [one.as_of(last) for one in part if one and last - one.due <= _YEAR]
+            [rhythm.as_of(last) for rhythm in part if rhythm and last - rhythm.due <= _YEAR]
             for part in (self.amounts, [self.whole], self.categories)
         )
-        if len(amounts) == len(self.amounts) > 1 and all(one.status != "stopped" for one in amounts):
+        if len(amounts) == len(self.amounts) > 1 and all(payment.status != "stopped" for payment in amounts):
             return amounts
         return whole or categories or amounts
 
@@ -361,17 +387,17 @@ def _of_parts(
 ) -> list[RecurringPayment | None]:
     """Find the rhythm of each part of the payments."""
     parts: dict[str, list[Occurrence]] = defaultdict(list)
-    for one in payments:
-        parts[name(one)].append(one)
+    for occurrence in payments:
+        parts[name(occurrence)].append(occurrence)
     return [_rhythm(f"{key}{KEY_SEPARATOR}{text}", counterparty, part) for text, part in sorted(parts.items())]
 
 
 def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
     """Payments with those of a day as one."""
     days: dict[dt.date, Occurrence] = {}
-    for one in payments:
-        other = days.get(one.date)
-        days[one.date] = one if other is None else other.together_with(one)
+    for occurrence in payments:
+        other = days.get(occurrence.date)
+        days[occurrence.date] = occurrence if other is None else other.together_with(occurrence)
     return list(days.values())
 
 
@@ -380,5 +406,5 @@ def _rhythm(key: str, counterparty: str, payments: Sequence[Occurrence]) -> Recu
     if len(payments) < LEAST_PAYMENTS:
         return None
     payments = _by_day(payments)
-    found = find_rhythm([one.date for one in payments])
+    found = find_rhythm([occurrence.date for occurrence in payments])
     return None if found is None else RecurringPayment(key, counterparty, payments[-1].category, tuple(payments), found)

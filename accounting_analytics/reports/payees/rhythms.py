@@ -1,4 +1,4 @@
-"""Rhythms of payments: the next day from the days before, and whether past days met it.
+"""Rhythms of payments: the next day from earlier ones, and a trial on past days.
 
 A rhythm is a weekday of every week, every second or every fourth one, or a day of every month, every second, third or
 twelfth one. It is claimed of four payments or more, if it would have met four of five of the latest.
@@ -35,7 +35,7 @@ _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Satur
 
 
 class Rhythm(NamedTuple):
-    """How often, as people say it: the next day after some days, and by how many days payments may miss it.
+    """A named rhythm: its next day, and the days that payments may miss it.
 
     `length` is about how many days pass between two payments, and `describe` names the usual day.
     """
@@ -55,7 +55,7 @@ class Rhythm(NamedTuple):
 
 @lru_cache(maxsize=2**16)
 def _next_day(rhythm: Rhythm, days: tuple[dt.date, ...]) -> dt.date:
-    """Return the day that is expected after the latest days; kept, because the same days come again."""
+    """Return the day after the latest days; cached, as these repeat."""
     return rhythm.expect(days)
 
 
@@ -74,7 +74,10 @@ def _every_weeks(name: str, weeks: int, tolerance: int) -> Rhythm:
 
 @cache
 def _due(month: int, day: int) -> dt.date:
-    """Day of a month, which is counted from year 0, or its last day where it is shorter."""
+    """Return a day of a month, counted from year 0.
+
+    A shorter month has its last day.
+    """
     year, number = divmod(month, 12)
     return dt.date(year, number + 1, min(day, calendar.monthrange(year, number + 1)[1]))
 
@@ -82,21 +85,27 @@ def _due(month: int, day: int) -> dt.date:
 def _nearest_month(date: dt.date, day: int) -> int:
     """Month whose day of this number is nearest to a date."""
     month = date.year * 12 + date.month - 1
-    return min((month - 1, month, month + 1), key=lambda one: abs(_due(one, day) - date))
+    return min((month - 1, month, month + 1), key=lambda near: abs(_due(near, day) - date))
 
 
 def _days_of_month(days: Days) -> list[int]:
-    """Days of the month that occur, the last ones first; 31 where one is the end of its month."""
+    """List the days of the month that occur, the last first.
+
+    31 stands for the end of a month.
+    """
     ends = [_MONTH_END] if any(day.month != (day + _DAY).month for day in days) else []
     return sorted({*(day.day for day in days), *ends}, reverse=True)
 
 
 def _day_of_month(days: Days) -> int:
-    """Day of the month that the latest days are nearest to; 31 is the last one."""
+    """Find the day of the month nearest to the latest days.
+
+    31 is the last one.
+    """
     recent = days[-RECENT:]
 
-    def distance(one: int) -> tuple[int, int]:
-        misses = [abs(_due(_nearest_month(day, one), one) - day).days for day in recent]
+    def distance(candidate: int) -> tuple[int, int]:
+        misses = [abs(_due(_nearest_month(day, candidate), candidate) - day).days for day in recent]
         return sum(misses), len(misses) - misses.count(0)
 
     return min(_days_of_month(recent), key=distance)
@@ -113,8 +122,8 @@ def _every_months(name: str, months: int, tolerance: int) -> Rhythm:
 def _twice_a_month() -> Rhythm:
     def expect(days: Days) -> dt.date:
         pair = _two_days_of_month(days)
-        latest = min((_due(_nearest_month(days[-1], one), one) for one in pair), key=lambda due: abs(due - days[-1]))
-        return min(due for one in pair for due in _neighbours(latest, one) if due > latest)
+        latest = min((_due(_nearest_month(days[-1], day), day) for day in pair), key=lambda due: abs(due - days[-1]))
+        return min(due for day in pair for due in _neighbours(latest, day) if due > latest)
 
     def describe(days: Days) -> str:
         return f"on {' and '.join(map(_day_text, sorted(_two_days_of_month(days))))}"
@@ -123,19 +132,20 @@ def _twice_a_month() -> Rhythm:
 
 
 def _two_days_of_month(days: Days) -> tuple[int, int]:
-    """Two days of the month, a week or more apart, that the latest days are nearest to."""
+    """Find the two days of the month, a week apart, nearest to the latest."""
     recent = days[-_TAIL:]
     misses = {
-        one: [abs(_due(_nearest_month(day, one), one) - day).days for day in recent] for one in _days_of_month(recent)
+        day_of_month: [abs(_due(_nearest_month(day, day_of_month), day_of_month) - day).days for day in recent]
+        for day_of_month in _days_of_month(recent)
     }
-    pairs = [(one, other) for one in misses for other in misses if one + 7 <= other]
-    return min(pairs or [(1, 15)], key=lambda pair: sum(map(min, *(misses.get(one, ()) for one in pair))))
+    pairs = [(earlier, other) for earlier in misses for other in misses if earlier + 7 <= other]
+    return min(pairs or [(1, 15)], key=lambda pair: sum(map(min, *(misses.get(day, ()) for day in pair))))
 
 
 def _neighbours(date: dt.date, day: int) -> Iterator[dt.date]:
-    """Yield the days of this number in the month of a date and in those beside it."""
+    """Yield this day of a date's month and of those beside it."""
     month = date.year * 12 + date.month - 1
-    return (_due(one, day) for one in (month - 1, month, month + 1))
+    return (_due(near, day) for near in (month - 1, month, month + 1))
 
 
 def _day_text(day: int) -> str:
@@ -183,7 +193,7 @@ class FoundRhythm(NamedTuple):
 
     @property
     def name(self) -> str:
-        """How often."""
+        """Name of the rhythm."""
         return self.rhythm.name
 
     @property
@@ -193,34 +203,34 @@ class FoundRhythm(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """A rhythm, and by how many days each past payment missed the day that it says."""
+    """A rhythm, and the days by which each past payment missed it."""
 
     rhythm: Rhythm
     misses: list[int]
 
     @property
     def met(self) -> int:
-        return sum(abs(one) <= self.rhythm.tolerance for one in self.misses)
+        return sum(abs(miss) <= self.rhythm.tolerance for miss in self.misses)
 
     @property
     def distance(self) -> float:
-        """Mean of the days by which it missed; a payment that was left out counts as a few."""
-        return sum(min(abs(one), _FAR) for one in self.misses) / len(self.misses)
+        """Mean of the misses; a payment left out counts as a few days."""
+        return sum(min(abs(miss), _FAR) for miss in self.misses) / len(self.misses)
 
 
 def find_rhythm(days: Days) -> FoundRhythm | None:
-    """Find the rhythm that would have met most of the latest days, oldest first, if these are enough."""
+    """Find the rhythm that met most of the latest days, if enough."""
     if len(days) < LEAST_PAYMENTS:
         return None
     gap = median((later - earlier).days for earlier, later in pairwise(days))
-    trials = [_try(one, days) for one in RHYTHMS if 0.6 * one.length <= gap <= 1.5 * one.length]
-    kept = [one for one in trials if one.met >= max(LEAST_MET * len(one.misses), LEAST_PAYMENTS - 1)]
+    trials = [_try(rhythm, days) for rhythm in RHYTHMS if 0.6 * rhythm.length <= gap <= 1.5 * rhythm.length]
+    kept = [trial for trial in trials if trial.met >= max(LEAST_MET * len(trial.misses), LEAST_PAYMENTS - 1)]
     if not kept:
         return None
-    best = min(kept, key=lambda one: one.distance)
+    best = min(kept, key=lambda trial: trial.distance)
     rhythm = best.rhythm
     due = rhythm.next_day(days)
-    near = [one for one in best.misses[-2 * RECENT :] if abs(one) <= rhythm.tolerance]
+    near = [miss for miss in best.misses[-2 * RECENT :] if abs(miss) <= rhythm.tolerance]
     margin = 2 if len(near) < RECENT else 1
     early = min(margin - min(*near, 0), rhythm.tolerance)
     late = min(margin + max(*near, 0), rhythm.tolerance)
@@ -238,8 +248,12 @@ def find_rhythm(days: Days) -> FoundRhythm | None:
 
 
 def _try(rhythm: Rhythm, days: Days) -> _Trial:
-    """Compare the latest days with those that the rhythm says from the days before each."""
+    """Compare the latest days with those that a rhythm expects from earlier ones."""
     first = max(rhythm.least, len(days) - _TRIED)
     return _Trial(
-        rhythm, [(days[one] - rhythm.next_day(days[max(0, one - _TAIL) : one])).days for one in range(first, len(days))]
+        rhythm,
+        [
+            (days[place] - rhythm.next_day(days[max(0, place - _TAIL) : place])).days
+            for place in range(first, len(days))
+        ],
     )

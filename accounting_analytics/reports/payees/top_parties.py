@@ -1,4 +1,4 @@
-"""Who paid and who was paid: the rows that lines of cash in, or of cash out, belong to."""
+"""Largest counterparties: rows for lines of cash in, or of cash out."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class CustomerLedgers(NamedTuple):
 def rows_of_parties(
     lines: pd.DataFrame, source: LineSource, transfers: Collection[str], customers: CustomerLedgers | None = None
 ) -> pd.Series[str]:
-    """Row of each line of cash in or out: its counterparty, or a transfer between own accounts.
+    """Find the row of each line: its counterparty, or a transfer.
 
     With the ledgers of customers, only entries with a line on these are of their counterparty, and on an account of a
     payment processor of many; the others are not categorized, or other receipts.
     """
     parties, entries = source.counterparties, pd.Series(entry_ids(lines), lines.index, dtype=object)
-    rows = pd.Series([f"{PARTY}{parties.get(one, '')}" for one in entries], lines.index, dtype="str")
+    rows = pd.Series([f"{PARTY}{parties.get(entry, '')}" for entry in entries], lines.index, dtype="str")
     if customers is not None:
         on_ledger = lines["ledger_id"].isin
         rows = rows.where(entries.isin(entries[on_ledger(list(customers.earned))]), OTHER_RECEIPTS)
@@ -78,7 +78,7 @@ def _entries_on(source: LineSource, accounts: Collection[str]) -> dict[str, list
 
 
 def largest_parties(rows: Mapping[str, pd.DataFrame], sign: int, scale: int) -> list[str]:
-    """Rows of counterparties that paid (1), or were paid (-1), the largest first, of lines by row."""
+    """Sort counterparties by what they paid (1) or were paid (-1)."""
     sums = {
         row: sign * int(figure_of_entries("", "", lines, scale=scale).units or 0)
         for row, lines in rows.items()
