@@ -1,1 +1,1 @@
-"""What every wing uses: money, days, tables, exact sums of line entries, sheets, files, errors."""
+"""Money, days, tables, exact sums, sheets, files and errors, which every wing uses."""

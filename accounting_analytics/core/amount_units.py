@@ -1,4 +1,4 @@
-"""Amounts shown in thousands or millions: the exact amount stays behind, and only its text is rounded."""
+"""Amounts shown in thousands or millions: only the text is rounded."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ AmountsIn = Literal["k", "M"]
 
 
 class AmountUnit(NamedTuple):
-    """A unit of shown amounts: its name, the zeros it leaves out, and the fraction digits that are shown of it."""
+    """A unit of shown amounts: its name, omitted zeros, and fraction digits."""
 
     name: str
     zeros: int
     digits: int
 
     def text(self, amount: Decimal) -> str:
-        """Text of an exact amount in this unit, rounded half to even."""
+        """Format an exact amount in this unit, rounded half to even."""
         return format_amount(EXACT.quantize(EXACT.scaleb(amount, -self.zeros), Decimal(1).scaleb(-self.digits)))
 
 
 AMOUNT_UNITS: dict[str, AmountUnit] = {"k": AmountUnit("thousands", 3, 1), "M": AmountUnit("millions", 6, 2)}
-"""Units by their letter."""
+"""Units by letter."""
 
 
 def check_amounts_in(amounts_in: object) -> AmountsIn | None:
-    """Return a unit of shown amounts; anything but ``k``, ``M`` and None is refused."""
+    """Return a unit of shown amounts; refuse all but ``k``, ``M``, None."""
     match amounts_in:
         case None | "k" | "M":
             return amounts_in
@@ -37,12 +37,12 @@ def check_amounts_in(amounts_in: object) -> AmountsIn | None:
 
 
 def unit_notes(amounts_in: AmountsIn | None) -> tuple[str, ...]:
-    """Return what a reader has to know of amounts in a unit; nothing of those with all their digits."""
+    """Return the note for amounts in a unit; none without a unit."""
     return (f"Amounts in {AMOUNT_UNITS[amounts_in].name}; totals are rounded by themselves.",) if amounts_in else ()
 
 
 def currency_label(currency: str | None, amounts_in: AmountsIn | None) -> str:
-    """Currency and unit of shown amounts: ``USD thousands``, or ``amounts in thousands`` where it is not known."""
+    """Name currency and unit: ``USD thousands``, or ``amounts in thousands`` without a currency."""
     if amounts_in is None:
         return currency or ""
     name = AMOUNT_UNITS[amounts_in].name

@@ -1,4 +1,4 @@
-"""Arguments of public functions: one that cannot be used is refused with a sentence."""
+"""Checks of the arguments of public functions, with a message for a wrong value."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 
 def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: str) -> None:
-    """Refuse an argument of another type; the message ends in a hint, such as the function that returns one."""
+    """Refuse an argument of another type; the message ends with `hint`."""
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        expected = " or ".join(one.__name__ for one in kinds)
+        expected = " or ".join(expected_type.__name__ for expected_type in kinds)
         given = type(value)
         library = f"{given.__module__.partition('.')[0]}." if given.__name__ in expected else ""
         raise InputError(f"{name} is of type {library}{given.__name__}, not {expected}; {hint}")
 
 
 def to_texts(value: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Texts of an argument that is one text or several; empty for None."""
+    """Return one text or several as a tuple; None as an empty one."""
     return (value,) if isinstance(value, str) else tuple(() if value is None else value)
 
 
 def to_path(value: str | Path, name: str) -> Path:
-    """Path of a file or folder; a NUL character, which no system allows in a path, is refused."""
+    """Return a path; refuse a NUL character, which no system allows."""
     require_type(value, (str, Path), name, "pass the path of a file or folder")
     if "\0" in str(value):
         raise InputError(

@@ -1,4 +1,4 @@
-"""Atomic file writes: a file is replaced completely and synced to disk, or left unchanged."""
+"""Atomic file writes: a file is replaced completely and synced, or left unchanged."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEFAULT_MODE = 0o666
 _PRIVATE_MODE = 0o600
 _MAX_STEM_BYTES = 200
 _ABANDONED_AFTER = 3600.0
-"""Seconds after which a temporary file can no longer belong to a program that is still writing it."""
+"""After so many seconds no running program still writes to a temporary file."""
 
 
 def replace_file(
@@ -33,10 +33,10 @@ def replace_file(
     private: bool = False,
     remove_leftovers: bool = True,
 ) -> None:
-    """Write a temporary file, sync it to disk, and rename it to `path`: all of it is replaced, or nothing.
+    """Write a file by renaming a temporary one, completely or not at all.
 
-    Without `sync` a crash may lose it; a `private` file only its owner may read; the search for the temporary files of
-    killed programs takes longer in a larger folder.
+    Without `sync` a crash may lose the file; only its owner may read a `private` file. `remove_leftovers` takes longer
+    in a larger folder.
     """
     with _written(path, write, sync=sync, private=private, remove_leftovers=remove_leftovers) as temporary:
         temporary.replace(path)
@@ -44,7 +44,7 @@ def replace_file(
 
 @contextmanager
 def replacing_files(contents: Mapping[Path, bytes], *, private: bool = False) -> Iterator[None]:
-    """Write and sync several files before the block, and replace them after it: where one does not fit, none is new."""
+    """Write several files before the block; replace all after it, or none."""
     with ExitStack() as stack:
         temporaries = {
             path: stack.enter_context(
@@ -60,13 +60,13 @@ def replacing_files(contents: Mapping[Path, bytes], *, private: bool = False) ->
 
 
 def write_durably(path: Path, write: Callable[[BinaryIO], object], *, remove_leftovers: bool = True) -> None:
-    """Replace a file and sync its folder too, so that a power cut right afterwards changes nothing."""
+    """Replace a file and sync its folder, so that it survives a power cut."""
     replace_file(path, write, remove_leftovers=remove_leftovers)
     sync_folder(path.parent)
 
 
 def write_text(path: Path, text: str, *, private: bool = False) -> Path:
-    """Write a UTF-8 text file, completely or not at all, to a folder that exists."""
+    """Write a UTF-8 text file to an existing folder, completely or not."""
     try:
         replace_file(path, lambda file: file.write(text.encode()), private=private)
     except OSError as error:
@@ -75,7 +75,7 @@ def write_text(path: Path, text: str, *, private: bool = False) -> Path:
 
 
 def remove_temporary_files(path: Path, *, older_than: float = 0.0) -> None:
-    """Remove temporary files of `path` that a killed program left, if they are at least so many seconds old."""
+    """Remove temporary files that a killed program left, of at least an age."""
     for leftover in path.parent.glob(f"{glob.escape(_stem(path))}.*{TEMPORARY_SUFFIX}"):
         with suppress(OSError):  # removed by another process, or owned by another user
             if time.time() - leftover.stat().st_mtime >= older_than:
@@ -83,7 +83,7 @@ def remove_temporary_files(path: Path, *, older_than: float = 0.0) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder to disk, on systems where folders can be synced."""
+    """Sync the names in a folder to disk where the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -97,7 +97,7 @@ def sync_folder(folder: Path) -> None:
 def _written(
     path: Path, write: Callable[[BinaryIO], object], *, sync: bool, private: bool, remove_leftovers: bool
 ) -> Iterator[Path]:
-    """Temporary file beside `path` with its content; it is removed if it cannot be written or the block fails."""
+    """Yield a temporary file with the content; remove it on failure."""
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if remove_leftovers:
@@ -122,5 +122,5 @@ def _write_bytes(content: bytes, file: BinaryIO) -> None:
 
 
 def _stem(path: Path) -> str:
-    """Name of a file, shortened so that a suffix fits after it."""
+    """Shorten the name of a file to leave room for a suffix."""
     return path.name.encode()[:_MAX_STEM_BYTES].decode(errors="ignore")

@@ -15,14 +15,14 @@ MAX_SORT_CODE_LENGTH = 20
 
 
 class DebitCredit(StrEnum):
-    """Side of a line entry, and the normal balance of a ledger."""
+    """Side of a line entry, or normal balance of a ledger."""
 
     DEBIT = "debit"
     CREDIT = "credit"
 
 
 class LedgerType(StrEnum):
-    """Type of a ledger, which decides the report it appears on."""
+    """Type of a ledger; it decides the report that shows the ledger."""
 
     ASSET = "asset"
     LIABILITY = "liability"
@@ -103,7 +103,7 @@ DEFAULTS: Mapping[FinancialAccountType, LedgerDefaults] = {
 
 
 class RequiredLedger(StrEnum):
-    """The four ledgers that every instance has; users may rename them, so never search for them by name."""
+    """The four ledgers that every instance has; find them by role, because users may rename them."""
 
     TRANSFERS_BETWEEN_ACCOUNTS = "transfers between accounts"
     OPENING_BALANCE = "opening balance retained earnings"
@@ -129,7 +129,7 @@ def required_ledger(*, is_required: bool, sub_type: str, debit_credit: str) -> R
 
 
 def required_roles(ledgers: Iterable[Mapping[Any, Any]], stated: Mapping[str, str]) -> dict[str, RequiredLedger]:
-    """Role of each required ledger by id, by its fields, or as a chart of accounts states it: its ledger by role."""
+    """Return the roles of required ledgers by id; `stated` roles take precedence."""
     roles = {}
     for row in ledgers:
         is_required, sub_type, side = bool(row["is_required"]), row["sub_type"] or "", row["debit_credit"] or ""
@@ -137,18 +137,18 @@ def required_roles(ledgers: Iterable[Mapping[Any, Any]], stated: Mapping[str, st
             roles[row["id"]] = role
     for role_name, ledger_id in stated.items():
         role = RequiredLedger(role_name)
-        if roles.get(ledger_id) != role:  # which ledger has it was given
-            roles = {one: other for one, other in roles.items() if other != role} | {ledger_id: role}
+        if roles.get(ledger_id) != role:  # the chart of accounts gives the role to another ledger
+            roles = {other_id: other for other_id, other in roles.items() if other != role} | {ledger_id: role}
     return roles
 
 
 def display_order(sort_code: str, ledger_id: str) -> tuple[str, str]:
-    """Sort key of a ledger in reports: sort_code compared as text (``20010`` before ``3050``), then id."""
+    """Return the sort key of a ledger: sort_code as text (``20010`` before ``3050``), then id."""
     return (sort_code, ledger_id)
 
 
 class Hierarchy:
-    """Parents of ledgers, and theirs.
+    """Parents and ancestors of ledgers.
 
     Parameters
     ----------
@@ -173,11 +173,11 @@ class Hierarchy:
             raise HierarchyError(f"the parents of ledger {cycle[0]!r} form a cycle: {' -> '.join(cycle)}") from None
 
     def parent(self, ledger_id: str) -> str | None:
-        """Parent of a ledger; None for a root or an unknown ledger."""
+        """Return the parent of a ledger; None for a root or unknown ledger."""
         return self._parents.get(ledger_id)
 
     def ancestors(self, ledger_id: str) -> Iterator[str]:
-        """Parent, grandparent and so on up to the root."""
+        """Yield the parent, the grandparent and so on up to the root."""
         parent = self.parent(ledger_id)
         while parent is not None:
             yield parent
@@ -185,10 +185,10 @@ class Hierarchy:
 
     def with_descendants(self, ledger_id: str) -> set[str]:
         """Return a ledger and all ledgers below it."""
-        return {ledger_id, *(one for one in self._parents if ledger_id in self.ancestors(one))}
+        return {ledger_id, *(child for child in self._parents if ledger_id in self.ancestors(child))}
 
     def root(self, ledger_id: str) -> str:
-        """Topmost ancestor of a ledger; the ledger itself if it has no parent."""
+        """Return the topmost ancestor; the ledger itself if it has no parent."""
         root = ledger_id
         for root in self.ancestors(ledger_id):  # noqa: B007 (the last one)
             pass

@@ -1,7 +1,7 @@
-"""Columns of frames: exact amounts from and to float64, and other dtypes that hold the same values.
+"""Conversion of columns: exact amounts from and to float64, and other dtypes.
 
-An amount column of a frame is float64. What an analyst hands in may also be decimals, of Arrow or as ``object``, or
-integers, which are major units. Everything that calculates converts it once, here, to Arrow ``decimal128``.
+An amount column of a frame is float64. Analysts may also pass decimals, of Arrow or as ``object``, or integers, which
+are major units. Every calculation converts them once, here, to Arrow ``decimal128``.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import ZoneLike
 
 LIST_SEPARATOR = "|"
-"""Joins the ids of a list in a text column; empty text is an empty list, null is not known."""
+"""Joins the ids of a list in a text column; empty text is an empty list, and null is an unknown list."""
 
 SEPARATOR_IN_NAME = "\u00a6"
-"""Replaces the separator in a name, which may contain it; an id may not."""
+"""Replaces the separator in names; ids may not contain it."""
 
 _MANY_TEXTS = 1_000_000
 TEXT = pd.StringDtype(na_value=float("nan"))
@@ -50,14 +50,14 @@ BOOLEAN = pd.BooleanDtype()
 
 
 class Scale(NamedTuple):
-    """Fraction digits of the amounts of a frame, and a note where they were assumed."""
+    """Fraction digits of the amounts of a frame, with a note if they were assumed."""
 
     scale: int
     notes: tuple[str, ...] = ()
 
 
 class ExactColumn(NamedTuple):
-    """A column of Arrow decimals, and how many of its amounts had float rounding noise."""
+    """A column of Arrow decimals, and the number of its amounts that had float rounding noise."""
 
     column: pd.Series[Any]
     noise_removed: int = 0
@@ -72,12 +72,12 @@ class ExactFrame(NamedTuple):
 
 
 def is_decimal(dtype: object) -> bool:
-    """Whether a dtype is Arrow decimals."""
+    """Return whether a dtype is an Arrow decimal."""
     return isinstance(dtype, pd.ArrowDtype) and pa.types.is_decimal(dtype.pyarrow_dtype)
 
 
 def find_scale(stated: Iterable[int | None]) -> Scale:
-    """Find the fraction digits of amounts from what dtypes, arguments and metadata state; 2 where nothing does."""
+    """Find the stated number of fraction digits; 2 if none is stated."""
     scales = {check_scale(scale) for scale in stated if scale is not None}
     if len(scales) > 1:
         raise FrameError(
@@ -89,22 +89,22 @@ def find_scale(stated: Iterable[int | None]) -> Scale:
 
 
 def decimal_scale(column: pd.Series[Any]) -> int | None:
-    """Fraction digits of a column of Arrow decimals; None for any other column."""
+    """Return the fraction digits of Arrow decimals; None for another column."""
     return int(_arrow_type(column).scale) if is_decimal(column.dtype) else None
 
 
 def exact_frame(frame: pd.DataFrame, amounts: Sequence[str], *, scale: int | None = None) -> ExactFrame:
-    """Convert amount columns of a frame to Arrow decimals of one scale, and number its rows; messages name rows by id.
+    """Convert amount columns to Arrow decimals of one scale, and number the rows.
 
-    The labels of a given frame may repeat, so nothing may be joined on them.
+    Messages name rows by id. Labels of the given frame may repeat, so nothing may be joined on them.
     """
     found = find_scale([scale, *stated_scales(frame), *(decimal_scale(frame[name]) for name in amounts)])
     frame = frame.reset_index(drop=True)
     ids = frame["id"] if "id" in frame else frame.iloc[:, 0] if len(frame.columns) else frame.index.to_series()
     exact = {name: exact_amounts(frame[name], found.scale, ids) for name in amounts}
-    noise_removed = sum(one.noise_removed for one in exact.values())
+    noise_removed = sum(exact_column.noise_removed for exact_column in exact.values())
     return ExactFrame(
-        frame.assign(**{name: one.column for name, one in exact.items()}),
+        frame.assign(**{name: exact_column.column for name, exact_column in exact.items()}),
         found.scale,
         notes=(
             *found.notes,
@@ -115,7 +115,7 @@ def exact_frame(frame: pd.DataFrame, amounts: Sequence[str], *, scale: int | Non
 
 
 def exact_floats(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert all float64 columns, which are amounts in every table of this package, for text with every digit."""
+    """Convert all float64 columns, which are amounts, to exact decimals for text."""
     floats = [str(name) for name in frame.columns if frame[name].dtype == np.float64]
     return exact_frame(frame, floats).frame if floats else frame
 
@@ -142,7 +142,7 @@ def exact_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> Ex
 
 
 def parse_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
-    """Convert a column of Python objects, number text or Decimals, to Arrow decimals; `ids` names rows in messages."""
+    """Convert number text or Decimals to Arrow decimals; `ids` names rows in messages."""
     exact: list[Decimal | None] = []
     noise_removed = 0
     for value, row_id in zip(column, ids, strict=True):
@@ -167,7 +167,7 @@ def in_floats(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
-    """Signed amounts of a column, in its dtype: ``+amount`` on the debit side, ``-amount`` on the credit side."""
+    """Give amounts their sign: plus on the debit side, minus on credit."""
     is_debit = (sides == DebitCredit.DEBIT).to_numpy(dtype=bool)
     if not is_decimal(amounts.dtype):
         return pd.Series(np.where(is_debit, amounts, 0.0 - amounts), index=amounts.index, name="signed_amount")
@@ -176,12 +176,12 @@ def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def negated(amounts: pd.Series[Any]) -> pd.Series[Any]:
-    """Opposite amounts of a column of Arrow decimals; pandas would round them to 28 digits."""
+    """Negate Arrow decimals; pandas would round them to 28 digits."""
     return _decimal_series(pc.negate(arrow_column(amounts)), amounts)
 
 
 def total(amounts: pd.Series[Any]) -> Decimal:
-    """Exact sum of a column of Arrow decimals; zero at the column's scale for no rows."""
+    """Sum Arrow decimals exactly; return zero at their scale for no rows."""
     scale = _arrow_type(amounts).scale
     # 128-bit sums wrap around silently past 38 digits
     wide = arrow_column(amounts).cast(pa.decimal256(2 * PRECISION, scale))
@@ -189,18 +189,18 @@ def total(amounts: pd.Series[Any]) -> Decimal:
 
 
 def split_lists(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Ids of a column of joined lists, one row per id, with the index of the list; null and empty lists have none."""
+    """Split joined lists into one id per row, under the list's index."""
     ids = column[column.notna() & (column != "")].str.split(LIST_SEPARATOR).explode()
     return ids.astype(TEXT)
 
 
 def split_list(text: Any) -> set[str] | None:  # noqa: ANN401 (a cell)
-    """Ids of one joined list; None where it is not known."""
+    """Split a joined list into ids; return None for an unknown list."""
     return None if pd.isna(text) else set(filter(None, text.split(LIST_SEPARATOR)))
 
 
 def convert(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
-    """Column with another dtype if that holds the same values; else the column as it is."""
+    """Convert a column if the dtype holds its values; else return it unchanged."""
     if column.dtype == dtype:
         return column
     if _holds_lists(column):
@@ -221,7 +221,7 @@ def convert(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN4
 
 
 def _holds_lists(column: pd.Series[Any]) -> bool:
-    """Whether any cell is a list: a Python or Arrow list, or an array as `read_parquet` returns it."""
+    """Return whether any cell is a Python, Arrow or NumPy list."""
     if isinstance(column.dtype, pd.ArrowDtype):
         return bool(pa.types.is_nested(_arrow_type(column)))
     return pd.api.types.is_object_dtype(column.dtype) and any(
@@ -230,7 +230,7 @@ def _holds_lists(column: pd.Series[Any]) -> bool:
 
 
 def _convert_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
-    """Instants in UTC, or local dates, in microseconds; a column that would lose digits stays as it is."""
+    """Convert instants to microseconds; keep a column that would lose digits."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind not in {"datetime64", "datetime", "date", "string", "empty"} and not column.isna().all():
         return column
@@ -245,7 +245,7 @@ def _convert_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # 
 
 
 def _parse_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
-    """Instants or local dates of ISO 8601 text; those with a zone, or an offset, in UTC."""
+    """Parse instants or local dates from ISO 8601 text."""
     try:
         instants = pd.to_datetime(column, format="ISO8601", utc=True)
     except ValueError:
@@ -256,7 +256,7 @@ def _parse_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # no
 
 
 def are_distinct(texts: pa.ChunkedArray) -> bool:
-    """Whether no text occurs twice. Of many, the hashes are compared first: texts whose hashes differ are distinct."""
+    """Return whether all texts differ; compare hashes first if there are many."""
     if len(texts) >= _MANY_TEXTS:
         import duckdb  # noqa: PLC0415 (slow to import, and few frames are that long)
 
@@ -269,7 +269,7 @@ def are_distinct(texts: pa.ChunkedArray) -> bool:
 
 
 def arrow_column(column: pd.Series[Any]) -> pa.ChunkedArray:
-    """Values of an Arrow-backed column."""
+    """Return the values of an Arrow-backed column."""
     return cast("pd.arrays.ArrowExtensionArray", column.array).__arrow_array__()
 
 
@@ -310,13 +310,13 @@ def _not_amounts(column: pd.Series[Any]) -> str:
 
 
 def local_midnights(instants: pd.Series[Any], time_zone: ZoneLike) -> pd.Series[Any]:
-    """Local day of each instant, as a naive midnight."""
+    """Return the local day of each instant as a naive midnight."""
     days: pd.Series[Any] = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None).dt.normalize()
     return days.astype(LOCAL_DATE)
 
 
 def are_midnights_elsewhere(instants: pd.Series[Any], time_zone: ZoneLike) -> bool:
-    """Whether all instants are midnights of UTC, as programs write days, and some are at another time in the zone."""
+    """Return whether all instants are midnights of UTC, but not locally."""
     if not (instants.notna().any() and instants.dropna().eq(instants.dropna().dt.normalize()).all()):
         return False
     local = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None)
@@ -324,7 +324,7 @@ def are_midnights_elsewhere(instants: pd.Series[Any], time_zone: ZoneLike) -> bo
 
 
 def midnight_notes(instants: pd.Series[Any], time_zone: ZoneLike) -> tuple[str, ...]:
-    """Write a note where instants of a service may have been meant as days."""
+    """Return a note if instants of a service may be meant as days."""
     if not are_midnights_elsewhere(instants, time_zone):
         return ()
     note = (

@@ -1,4 +1,4 @@
-"""Settings of DuckDB connections, and names of files as DuckDB reads them."""
+"""Settings of DuckDB connections, and names of files for DuckDB."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ _PATTERN = re.compile(r"[*?\[]")
 
 
 def exact_name(file: str) -> str:
-    """Name that DuckDB reads as this file alone, and not as a pattern."""
+    """Escape a file name so that DuckDB does not read it as a pattern."""
     return _PATTERN.sub(r"[\g<0>]", file)

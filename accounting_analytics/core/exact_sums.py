@@ -1,8 +1,8 @@
-"""Exact sums of line entries on any DataFrame engine: whole minor units by ledger, days and journal entry.
+"""Exact sums of line entries on any DataFrame engine, in whole minor units.
 
-The lines become exact once. Frames in memory (pandas, pyarrow, polars) become Arrow tables of int64 minor units; on
-lazy engines (polars, DuckDB, PySpark) the amounts stay in the engine, as decimals or whole units. Sums by ledger are
-one query, whatever days they are of; the lines of a period are collected for everything that needs whole entries.
+Amounts become exact once. Frames in memory (pandas, pyarrow, polars) become Arrow tables of int64 minor units; on lazy
+engines (polars, DuckDB, PySpark) the amounts stay in the engine, as decimals or whole units. One query sums by ledger
+for any days. Where whole entries are needed, the lines of the period are collected.
 """
 
 from __future__ import annotations
@@ -55,16 +55,16 @@ _ENTRY, _LEDGER, _UNITS = nw.col("journal_entry_id"), nw.col("ledger_id"), nw.co
 
 
 class LedgerSums(NamedTuple):
-    """Sums of signed units by ledger, one mapping for each column of days, and the instant of the earliest line."""
+    """Sums of signed units by ledger, one mapping per column of days, and the earliest instant."""
 
     columns: tuple[dict[str | None, int], ...]
     earliest: dt.datetime | None
 
 
 class LedgerFlows(NamedTuple):
-    """Cash flows in units by ledger, one mapping for each column of days, and ids of entries that do not balance.
+    """Cash flows in units by ledger, one mapping per column of days, and unbalanced entries.
 
-    `openings` are the same of the entries that were set apart.
+    `openings` are the flows of the opening entries, which are summed separately.
     """
 
     columns: tuple[dict[str, int], ...]
@@ -73,7 +73,7 @@ class LedgerFlows(NamedTuple):
 
 
 class _Intervals(NamedTuple):
-    """The intervals between the ends of some days, numbered from 0 before the first end; and whose columns they are."""
+    """Intervals between the ends of days, numbered from 0, and the columns of each."""
 
     ends: list[dt.datetime]
     columns: dict[int, list[int]]
@@ -81,7 +81,7 @@ class _Intervals(NamedTuple):
 
     @classmethod
     def of_columns(cls, columns: Sequence[Days]) -> Self:
-        """Return the intervals that columns of days consist of."""
+        """Split columns of days into the intervals that they consist of."""
         ends = sorted({end for days in columns for interval in days for end in interval if end is not None})
         inside: dict[int, list[int]] = {}
         for column, days in enumerate(columns):
@@ -92,7 +92,7 @@ class _Intervals(NamedTuple):
         return cls(ends, inside, len(columns))
 
     def within_all(self) -> nw.Expr:
-        """Whether a line is between the first and the last end: engines skip the parts of files that are not."""
+        """Select lines between the first and last end, so that engines skip files."""
         instant = nw.col("datetime")
         if not self.columns:
             return _no_row("datetime")
@@ -100,13 +100,13 @@ class _Intervals(NamedTuple):
         return since if len(self.ends) in self.columns else since & (instant < self.ends[-1])
 
     def number(self) -> nw.Expr:
-        """Return the number of the interval of a line."""
+        """Return the interval number of a line."""
         instant = nw.col("datetime")
         passed = [(instant >= end).cast(nw.Int32) for end in self.ends] or [instant.is_null().cast(nw.Int32)]
         return _combined(operator.add, passed)
 
     def by_column(self, rows: Iterable[tuple[_Ledger, int, int]]) -> tuple[dict[_Ledger, int], ...]:
-        """Sum the units of ledgers and intervals in the columns that these belong to."""
+        """Sum units by ledger in each column that has the interval."""
         found: list[dict[_Ledger, int]] = [{} for _ in range(self.column_count)]
         for ledger_id, interval, units in rows:
             for column in self.columns.get(interval, ()):
@@ -126,7 +126,7 @@ class ExactLines(NamedTuple):
     in_units : bool
         Whether ``units`` are whole minor units.
     notes : tuple of str
-        What was assumed or normalized.
+        Assumptions and normalized values.
     """
 
     lines: Lines
@@ -163,11 +163,11 @@ class ExactLines(NamedTuple):
 
     @property
     def in_memory(self) -> bool:
-        """Whether the lines are in the memory of this process, not in a lazy engine."""
+        """True if the lines are in this process, not in a lazy engine."""
         return self.lines.implementation.is_pyarrow()
 
     def sums(self, *columns: Days) -> LedgerSums:
-        """Sum the lines of each ledger in one query; a column is the lines of some days, and columns may overlap."""
+        """Sum the lines of each ledger in one query; columns may overlap."""
         intervals = _Intervals.of_columns(columns)
         grouped = self.lines.select("ledger_id", "datetime", "units", interval=intervals.number())
         sums = grouped.group_by("ledger_id", "interval").agg(_UNITS.sum(), nw.col("datetime").min())
@@ -179,10 +179,10 @@ class ExactLines(NamedTuple):
         return LedgerSums(found, earliest)
 
     def flows(self, cash: Collection[str], *columns: Days, openings: Collection[str] = ()) -> LedgerFlows:
-        """Sum the other lines of entries that touch cash by ledger and column, and find entries that do not balance.
+        """Sum the other lines of entries that touch cash, by ledger and column.
 
-        Entries with a line on one of the ledgers of `openings` are summed by themselves.
-        Nothing but these is collected from lazy engines; lines in memory are summed as :class:`EntryLines`.
+        Entries with a line on one of the ledgers of `openings` are summed separately. Entries that do not balance are
+        listed. Only these sums are collected from lazy engines; lines in memory are summed as :class:`EntryLines`.
         """
         intervals = _Intervals.of_columns(columns)
         lines = self.lines if self.in_memory else self.lines.filter(intervals.within_all())
@@ -193,7 +193,7 @@ class ExactLines(NamedTuple):
             on_cash = entries.on(cash)
             chosen = entries.of_entries_with(on_cash) & ~on_cash
             is_opening = entries.of_entries_with(entries.on(openings))
-            flows, opened = (_moved(entries, chosen & one, intervals) for one in (~is_opening, is_opening))
+            flows, opened = (_moved(entries, chosen & group, intervals) for group in (~is_opening, is_opening))
             return LedgerFlows(intervals.by_column(flows), entries.unbalanced(), intervals.by_column(opened))
         touched = {"cash": is_on(cash).cast(nw.Int32), "opening": is_on(openings).cast(nw.Int32)}
         per_entry = (
@@ -227,7 +227,7 @@ class ExactLines(NamedTuple):
         return EntryLines(collect(self._within(days, *_ENTRY_COLUMNS, *more)), self)
 
     def to_units(self, value: Any) -> int:  # noqa: ANN401 (an int or a Decimal of the engine)
-        """Whole minor units of a sum."""
+        """Convert a sum to whole minor units."""
         return int(value) if self.in_units else to_minor_units(value, self.scale)
 
     def require_ids(self, days: Days) -> None:
@@ -236,7 +236,7 @@ class ExactLines(NamedTuple):
             raise FrameError(null_message("line_entries", "id"))
 
     def require_distinct(self, chosen: nw.Expr | None = None) -> None:
-        """Refuse some lines, or all, if one occurs more than once; this costs more than the sums."""
+        """Refuse lines whose id occurs more than once; slower than the sums."""
         lines = self.lines if chosen is None else self.lines.select("id", "ledger_id", "datetime").filter(chosen)
         ids = lines.select("id")
         line_id = nw.col("id")
@@ -255,7 +255,7 @@ class ExactLines(NamedTuple):
             raise FrameError(repeated_message(collect(repeated)["id"].to_pylist()))
 
     def unbalanced(self) -> list[str]:
-        """Ids of the journal entries whose debits and credits differ in these lines."""
+        """Return the journal entries whose debits and credits differ in these lines."""
         lines = self.lines.select(*_ENTRY_COLUMNS)
         if self.in_memory:
             return EntryLines(collect(lines), self).unbalanced()
@@ -264,19 +264,22 @@ class ExactLines(NamedTuple):
         return ids
 
     def _within(self, days: Days, *columns: str) -> Lines:
-        """Select columns of the lines of some days; engines in memory copy each column that they filter."""
+        """Select columns of the lines of some days.
+
+        Columns are selected before rows, because engines in memory copy each column that they filter.
+        """
         return self.lines.select(*dict.fromkeys((*columns, "datetime"))).filter(is_within(days)).select(*columns)
 
 
 class EntryLines:
-    """Lines of journal entries in memory: numbers of their entries and ledgers, and their exact units.
+    """Lines of journal entries in memory, with numbered entries and ledgers and exact units.
 
     Parameters
     ----------
     table : pyarrow.Table
         ``journal_entry_id, ledger_id, units`` and any other columns.
     lines : ExactLines
-        What they were collected from.
+        Source of the table.
 
     Attributes
     ----------
@@ -299,18 +302,18 @@ class EntryLines:
         self.units = _units_array(table["units"], 0 if lines.in_units else lines.scale)
 
     def unbalanced(self) -> list[str]:
-        """Ids of the entries whose debits and credits differ."""
+        """Return the ids of entries whose debits and credits differ."""
         gaps = add_units(self.entries, self.units, len(self.entry_ids))
         ids: list[str] = self.entry_ids.filter(pa.array(gaps != 0, pa.bool_())).to_pylist()
         return ids
 
     def on(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:
-        """Whether each line is on one of some ledgers."""
-        wanted = np.array([one in ledger_ids for one in self.ledger_ids], np.bool_)
+        """Mark the lines that are on one of the ledgers."""
+        wanted = np.array([ledger_id in ledger_ids for ledger_id in self.ledger_ids], np.bool_)
         return np.take(wanted, self.ledgers)
 
     def of_entries_with(self, lines: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Whether the entry of each line has one of some lines."""
+        """Mark the lines whose entry has one of the given lines."""
         touched = np.zeros(len(self.entry_ids), np.bool_)
         touched[self.entries[lines]] = True
         return np.take(touched, self.entries)
@@ -322,7 +325,7 @@ class EntryLines:
         return {self.ledger_ids[number]: int(sums[number]) for number in np.unique(ledgers)}
 
     def most_moved(self, lines: npt.NDArray[np.bool_], order: Mapping[str, int]) -> npt.NDArray[np.int64]:
-        """Find the number of the ledger that some of the lines move most, by entry; ties by `order`, -1 for none."""
+        """Find the ledger that lines move most, by entry; -1 for none."""
         entries, ledgers = self.entries[lines].astype(np.int64), self.ledgers[lines].astype(np.int64)
         moved = np.full(len(self.entry_ids), -1, np.int64)
         moved[entries] = ledgers
@@ -342,7 +345,7 @@ class EntryLines:
 
 
 def _moved(entries: EntryLines, chosen: npt.NDArray[np.bool_], intervals: _Intervals) -> list[tuple[str, int, int]]:
-    """Units that some lines move, by ledger and interval; more in cash is positive."""
+    """Return the units that lines move; inflows of cash are positive."""
     numbers, count = entries.table["interval"].to_numpy()[chosen], len(intervals.ends) + 1
     pairs, positions = np.unique(entries.ledgers[chosen].astype(np.int64) * count + numbers, return_inverse=True)
     sums = add_units(positions, entries.units[chosen], len(pairs))
@@ -353,24 +356,24 @@ def _moved(entries: EntryLines, chosen: npt.NDArray[np.bool_], intervals: _Inter
 
 
 def add_units(numbers: npt.NDArray[Any], units: Units, count: int) -> Units:
-    """Sum units by number, of which there are `count`."""
+    """Sum units by number; numbers are below `count`."""
     sums = np.zeros(count, units.dtype)
     np.add.at(sums, numbers, units)
     return sums
 
 
 def amount_column(units: Units, scale: int) -> pa.Array:
-    """Arrow column of exact amounts."""
+    """Return an Arrow column of exact amounts."""
     if units.dtype == np.int64:
         return to_decimals(units, scale)
-    return pa.array([from_minor_units(one, scale) for one in units], arrow_type(scale))
+    return pa.array([from_minor_units(amount, scale) for amount in units], arrow_type(scale))
 
 
 def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
-    """Wrap the wanted columns of a frame lazily; a frame in memory becomes an Arrow table."""
+    """Wrap columns of a frame lazily; frames in memory become Arrow tables."""
     if isinstance(frame, pd.DataFrame):
         try:
-            wanted = frame[[one for one in columns if one in frame.columns]]
+            wanted = frame[[column for column in columns if column in frame.columns]]
             frame = pa.Table.from_pandas(wanted, preserve_index=False)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise FrameError(f"{name} cannot be read as a table: {error.args[-1]}") from error
@@ -382,7 +385,7 @@ def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN
             "frame, such as load_line_entries and discover_ledgers return"
         ) from error
     if isinstance(wrapped, nw.DataFrame):
-        held = wrapped.select(*(one for one in columns if one in wrapped.columns)).to_arrow()
+        held = wrapped.select(*(column for column in columns if column in wrapped.columns)).to_arrow()
         wrapped = nw.from_native(_with_32_bit_text(held))
     lazy: Lines = wrapped.lazy()
     return lazy
@@ -399,7 +402,7 @@ def require_sides(line_entries: Any, scale: int) -> None:  # noqa: ANN401 (any f
     if isinstance(schema["amount"], nw.Decimal) and schema["amount"] == schema["signed_amount"]:
         is_other_size = signed.abs() != amount.abs()
     else:  # half a unit is more than rounding noise, and less than any difference of whole units
-        sizes = [one.cast(nw.Float64).abs() * 10.0**scale for one in (signed, amount)]
+        sizes = [column.cast(nw.Float64).abs() * 10.0**scale for column in (signed, amount)]
         is_other_size = (sizes[0] - sizes[1]).abs() >= 0.5  # noqa: PLR2004
     is_other_side = (amount != 0) & ((signed > 0) != ((amount > 0) == is_debit))
     found = collect(lines.filter(is_other_size | is_other_side).select("id").head(_MAX_IDS))["id"].to_pylist()
@@ -411,7 +414,7 @@ def require_sides(line_entries: Any, scale: int) -> None:  # noqa: ANN401 (any f
 
 
 def collect(lines: Lines) -> pa.Table:
-    """Run a query; text is returned in one Arrow type and instants in microseconds UTC."""
+    """Run a query; return one Arrow text type and microseconds in UTC."""
     engine = (
         {"engine": "streaming"} if lines.implementation.is_polars() else {}
     )  # the default holds all lines in memory
@@ -421,28 +424,28 @@ def collect(lines: Lines) -> pa.Table:
 
 
 def is_within(days: Days) -> nw.Expr:
-    """Whether the instant of a line is in one of some intervals."""
+    """Select lines whose instant is in one of the intervals."""
     instant = nw.col("datetime")
     inside = [(instant >= start) if end is None else (instant >= start) & (instant < end) for start, end in days]
     return _combined(operator.or_, inside) if inside else _no_row("datetime")
 
 
 def _combined(combine: Callable[[nw.Expr, nw.Expr], nw.Expr], expressions: list[nw.Expr]) -> nw.Expr:
-    """Combine expressions in pairs: engines and Python nest only so many operations."""
+    """Combine expressions in pairs: engines and Python limit the nesting depth."""
     while len(expressions) > 1:
         last = expressions[-1:] if len(expressions) % 2 else []
         pairs = zip(expressions[::2], expressions[1::2], strict=False)
-        expressions = [*(combine(one, other) for one, other in pairs), *last]
+        expressions = [*(combine(left, right) for left, right in pairs), *last]
     return expressions[0]
 
 
 def is_on(ledger_ids: Collection[str]) -> nw.Expr:
-    """Whether a line is on one of some ledgers."""
+    """Select lines on one of the ledgers."""
     return _LEDGER.is_in(list(ledger_ids)) if ledger_ids else _no_row("ledger_id")
 
 
 def lines_of_entries(lines: Lines, chosen: nw.Expr, touching: nw.Expr, *columns: str) -> Lines:
-    """Select columns of the chosen lines of entries that have a line of others, which the engine finds by a join."""
+    """Select chosen lines of entries that have a `touching` line, by a join."""
     rows = lines.filter(chosen).select(*dict.fromkeys((*columns, "journal_entry_id")))
     return rows.join(lines.filter(touching).select("journal_entry_id").unique(), on="journal_entry_id")
 
@@ -455,12 +458,12 @@ def require_columns(schema: Collection[str], names: Iterable[str], frame_name: s
 
 
 def null_message(frame_name: str, column: str) -> str:
-    """Message of a null where a value is required."""
+    """Return the message for a null in a required column."""
     return f"{frame_name}: column {column!r} is null where a value is required"
 
 
 def repeated_message(ids: Collection[str]) -> str:
-    """Message of lines that occur more than once."""
+    """Return the message for line ids that occur more than once."""
     return (
         f"line_entries: a line entry id occurs more than once: {join_ids(ids)}; load these days once, in one "
         "load, or read them from local books"
@@ -468,12 +471,12 @@ def repeated_message(ids: Collection[str]) -> str:
 
 
 def _no_row(column: str) -> nw.Expr:
-    """Select no row (a literal False has no length on some engines)."""
+    """Select no row; a literal False has no length on some engines."""
     return nw.col(column).is_null() & ~nw.col(column).is_null()
 
 
 def _require_types(schema: nw.Schema) -> None:
-    """Refuse ids that are not text, times without a zone, and amounts that are not exact."""
+    """Refuse ids, times and amounts of types that are not exact."""
     for name in _TEXT_COLUMNS:
         if schema[name] not in (nw.String, nw.Categorical, nw.Enum):
             raise FrameError(f"line_entries: column {name!r} holds {schema[name]}, not text")
@@ -492,7 +495,10 @@ def _require_types(schema: nw.Schema) -> None:
 
 
 def in_microseconds_utc(frame: Lines, kind: Any) -> nw.Expr:  # noqa: ANN401 (a dtype)
-    """Instants in the unit and zone of the bounds of intervals; SQL engines compare instants of any zone."""
+    """Convert instants to microseconds in UTC where the engine needs it.
+
+    The bounds of intervals have this type; SQL engines compare instants of any zone.
+    """
     instant = nw.col("datetime")
     if kind == nw.Datetime("us", "UTC") or not (frame.implementation.is_pyarrow() or frame.implementation.is_polars()):
         return instant
@@ -500,7 +506,7 @@ def in_microseconds_utc(frame: Lines, kind: Any) -> nw.Expr:  # noqa: ANN401 (a 
 
 
 def _units_in_memory(lines: Lines, scale: int) -> tuple[Lines, bool, int]:
-    """Lines of an Arrow table in minor units, or in decimals where 64 bits do not hold their sums; and the noise."""
+    """Convert lines in memory to minor units, else decimals; count noise."""
     table = lines.collect("pyarrow").to_arrow()
     amounts, noise_removed = table["units"], 0
     if pa.types.is_floating(amounts.type):
@@ -526,34 +532,34 @@ def _units_in_memory(lines: Lines, scale: int) -> tuple[Lines, bool, int]:
 
 
 def _units_array(amounts: pa.ChunkedArray, scale: int) -> Units:
-    """Minor units of integers or decimals without nulls, in int64 if that holds their sums, else as Python ints."""
+    """Convert non-null amounts to minor units, in int64 if their sums fit."""
     units = amounts.to_numpy() if pa.types.is_integer(amounts.type) else _small_units(amounts)
     if units is None:
-        return np.array([to_minor_units(one, scale) for one in amounts.to_pylist()], object)
+        return np.array([to_minor_units(amount, scale) for amount in amounts.to_pylist()], object)
     return units if _sums_fit(units) else units.astype(object)
 
 
 def _sums_fit(units: Units) -> bool:
-    """Whether int64 holds every sum of some units."""
+    """Return whether int64 holds every sum of the units."""
     return not len(units) or max(int(units.max()), -int(units.min())) * len(units) < MAX_INT64_SUM
 
 
 def _small_units(amounts: pa.ChunkedArray) -> Units | None:
-    """Minor units of Arrow decimals, read from their lower halves; None if one does not fit 64 bits."""
+    """Read minor units from the lower halves; None beyond 64 bits."""
     words = [_words(chunk) for chunk in amounts.chunks]
-    if not all((one[:, 1] == one[:, 0] >> 63).all() for one in words):
+    if not all((chunk_words[:, 1] == chunk_words[:, 0] >> 63).all() for chunk_words in words):
         return None
-    return np.concatenate([np.zeros(0, np.int64), *(one[:, 0] for one in words)])
+    return np.concatenate([np.zeros(0, np.int64), *(chunk_words[:, 0] for chunk_words in words)])
 
 
 def _words(decimals: pa.Array) -> npt.NDArray[np.int64]:
-    """Low and high 64 bits of each value of an Arrow decimal array."""
+    """Return the low and high 64 bits of each Arrow decimal."""
     words = np.frombuffer(decimals.buffers()[1], np.int64).reshape(-1, 2) if len(decimals) else np.zeros((0, 2), int)
     return words[decimals.offset : decimals.offset + len(decimals)]
 
 
 def _units_on_engine(lines: Lines, scale: int, *, is_float: bool) -> tuple[Lines, int]:
-    """Lines of a lazy engine with whole minor units, and how many amounts had float rounding noise.
+    """Convert lines of a lazy engine to minor units; count amounts with noise.
 
     The same test as :func:`~accounting_analytics.core.money.read_floats`, as an expression for any engine. Sums are in
     int64 while they fit; engines wrap around silently past that, so larger ones are in decimals.
@@ -595,7 +601,7 @@ def _refuse_floats(count: int, ids: pa.ChunkedArray, scale: int) -> None:
 
 
 def _require_exact_sums(lines: Lines, scale: int) -> None:
-    """Refuse amounts that an engine might sum incorrectly: past 38 digits pyarrow overflows silently, others raise."""
+    """Refuse sums past 38 digits, where pyarrow overflows silently and others raise."""
     extremes = lines.select(
         least=_UNITS.min(), most=_UNITS.max(), absent=_UNITS.is_null().cast(nw.Int64).sum(), count=nw.len()
     )
@@ -612,14 +618,14 @@ def _require_exact_sums(lines: Lines, scale: int) -> None:
 
 
 def _numbered(ids: pa.ChunkedArray) -> tuple[pa.Array, npt.NDArray[Any]]:
-    """Distinct ids, and the number of each in a column."""
+    """Return distinct ids, and the number of each cell's id."""
     # encoding chunk by chunk and unifying the dictionaries takes eight times as long; 64-bit offsets hold any text
     encoded = ids.cast(pa.large_string()).combine_chunks().dictionary_encode()
     return encoded.dictionary, encoded.indices.to_numpy()
 
 
 def _with_32_bit_text(table: pa.Table) -> pa.Table:
-    """Text with 32-bit offsets, in batches small enough for them: Arrow groups and joins it three times as fast."""
+    """Convert text to 32-bit offsets, which Arrow groups three times as fast."""
     text = pa.string()
     fields = [
         field.with_type(text) if pa.types.is_large_string(field.type) or pa.types.is_string_view(field.type) else field

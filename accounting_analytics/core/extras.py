@@ -1,4 +1,4 @@
-"""Packages that extras install, imported when they are needed."""
+"""Imports of the packages that extras install."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from accounting_analytics.core.errors import InputError
 
 
 def import_extra(module: str, extra: str, purpose: str) -> Any:  # noqa: ANN401 (any module)
-    """Import a package that an extra installs; where it is missing, the message says what needs it."""
+    """Import a package of an extra; if missing, name `purpose` and extra."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -1,4 +1,4 @@
-"""Fiscal years: the days of a word such as ``2024/25-Q3`` or ``last-quarter``, and the names of years and quarters."""
+"""Fiscal years: periods such as ``2024/25-Q3``, and names of years and quarters."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class UnitName(NamedTuple):
 
 
 def require_month(fiscal_year_start_month: object) -> None:
-    """Refuse what is not a month of the year."""
+    """Refuse a value that is not a month number."""
     if fiscal_year_start_month not in range(1, _YEAR + 1):
         raise InputError(f"fiscal_year_start_month must be 1 to 12, not {quote(fiscal_year_start_month)}")
 
 
 def parse_period(text: str, first_month: int, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Period:
-    """Period of a text, as :meth:`Period.parse` reads it, where the fiscal year begins in some month.
+    """Parse a period as :meth:`Period.parse` does, with fiscal years.
 
-    ``2024/25`` and ``2024/25-Q3`` are of the fiscal year, and so are relative quarters and years. ``2025`` and
-    ``2025-Q1`` have two readings where it does not begin in January, and are refused with both.
+    ``2024/25``, ``2024/25-Q3``, and relative quarters and years, are those of the fiscal year. If the fiscal year does
+    not begin in January, ``2025`` and ``2025-Q1`` have two readings; they are refused, and the message names both.
     """
     if not isinstance(text, str):
         return Period.parse(text, time_zone=time_zone)
@@ -69,7 +69,7 @@ def parse_period(text: str, first_month: int, *, as_of: DateLike | None = None, 
 def to_period(
     value: object, name: str, first_month: int = 1, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC
 ) -> Period:
-    """Period of an argument: one, a text, a period of pandas, or a pair of dates; `name` names it in messages."""
+    """Convert an argument to a Period; messages use `name`."""
     if isinstance(value, Period):
         if value.time_zone != zone_name(time_zone):
             raise PeriodError(
@@ -90,7 +90,7 @@ def to_period(
 
 
 def _fiscal_unit(text: str, found: re.Match[str], first_month: int, time_zone: ZoneLike) -> Period:
-    """Year, half or quarter of a fiscal year."""
+    """Return the period of a fiscal year, or its half or quarter."""
     year = int(found["year"])
     if int(found["next"]) != (year + 1) % 100:
         month = f"; a month is written {year}-{found['next']}" if 1 <= int(found["next"]) <= _YEAR else ""
@@ -109,7 +109,7 @@ def _fiscal_unit(text: str, found: re.Match[str], first_month: int, time_zone: Z
 
 
 def _two_readings(text: str, found: re.Match[str], first_month: int) -> str:
-    """Say which days a word of the calendar and of the fiscal year would be."""
+    """Explain the days of a word in the calendar and fiscal year."""
     year = int(found["year"])
     readings = []
     for first_year, month in ((year, 1), (year - 1, first_month), (year, first_month)):
@@ -128,7 +128,7 @@ def _two_readings(text: str, found: re.Match[str], first_month: int) -> str:
 
 
 def _start_of(year: int, found: re.Match[str], first_month: int) -> dt.date | None:
-    """First day of a unit of the year that begins in a month; None where there is no such part or day."""
+    """Return the first day of a unit; None if there is none."""
     months = _MONTHS_IN[found["part"] or "Y"]
     before = months * (int(found["number"] or 1) - 1)
     if before >= _YEAR or not dt.MINYEAR <= year <= dt.MAXYEAR:
@@ -137,29 +137,28 @@ def _start_of(year: int, found: re.Match[str], first_month: int) -> dt.date | No
 
 
 def _end_of(start: dt.date, found: re.Match[str]) -> dt.date:
-    """Last day of a unit."""
     after = shift_months(start, _MONTHS_IN[found["part"] or "Y"])
     return dt.date.max if after is None else after - _DAY
 
 
 def shift_months(first_of_month: dt.date, months: int) -> dt.date | None:
-    """First day of a month some months later; None outside the calendar."""
+    """Return the first day of a later month; None outside the calendar."""
     year, month = divmod(first_of_month.year * _YEAR + first_of_month.month - 1 + months, _YEAR)
     return dt.date(year, month + 1, 1) if dt.MINYEAR <= year <= dt.MAXYEAR else None
 
 
 def year_name(day: dt.date, first_month: int) -> str:
-    """Name of the fiscal year of a day: ``2026``, or ``2025/26`` if it begins within a year."""
+    """Name the fiscal year of a day: ``2026``, or ``2025/26`` across two years."""
     return _name(day.year if day.month >= first_month else day.year - 1, first_month)
 
 
 def _name(year: int, first_month: int) -> str:
-    """Name of the fiscal year that begins in a year."""
+    """Name the fiscal year that begins in a year."""
     return f"{year:04}" if first_month == 1 else f"{year:04}/{(year + 1) % 100:02}"
 
 
 def name_unit(period: Period, first_month: int) -> UnitName | None:
-    """Key and heading of a period that is a whole month, quarter or year; None of any other."""
+    """Name a period that is a whole month, quarter or year; else None."""
     first = period.start_date
     for months in (1, 3, _YEAR):
         after = shift_months(first.replace(day=1), months)
@@ -170,7 +169,7 @@ def name_unit(period: Period, first_month: int) -> UnitName | None:
 
 
 def _unit_name(start: dt.date, months: int, first_month: int) -> UnitName:
-    """Key and heading of a whole month, quarter or year that starts on a day."""
+    """Name the month, quarter or year that starts on a day."""
     if months == 1:
         return UnitName(start.isoformat()[:7], month_label(start))
     name = year_name(start, first_month)

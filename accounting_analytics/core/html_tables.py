@@ -1,7 +1,7 @@
-"""Tables as people see them: the text of each cell, and tables in HTML, for notebooks, exported pages and reports.
+"""Tables as text and in HTML, for notebooks, exported pages and reports.
 
-A table in HTML has no height of its own and no library; its heads name what they are heads of, so that it can be read
-aloud, and its colours are those of the page, light or dark.
+An HTML table has no fixed height and needs no library. Its header cells have a scope, so that a screen reader can read
+them, and it takes the colours of the page, light or dark.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ table.accounting-analytics .short { white-space: nowrap; }
 table.accounting-analytics .long { min-width: 20em; }
 @media print { table.accounting-analytics thead { display: table-header-group; } }
 </style>"""
-"""Style of the tables, once before the first of them; a notebook that is not trusted shows them without it."""
+"""Style of the tables, written once before the first; a notebook that is not trusted drops it."""
 
 
 _SHORT_TEXT, _LONG_TEXT = 20, 80
 NOT_TYPESET = "tex2jax_ignore mathjax_ignore"
-"""Classes of texts where JupyterLab and exported notebooks find no formulas between dollar signs."""
+"""Classes of texts in which JupyterLab and exported notebooks look for no formulas."""
 
 
 class PrintedColumn(NamedTuple):
-    """A column as people see it: its heading, and whether its cells are numbers."""
+    """A printed column: its heading, and whether its cells are numbers."""
 
     heading: str
     is_numeric: bool
 
 
 class PrintedTable(NamedTuple):
-    """A table whose cells are texts: amounts with every digit, missing values empty, no control characters."""
+    """A table of texts: amounts with every digit, missing values empty, no control characters."""
 
     columns: Sequence[PrintedColumn]
     rows: Sequence[Sequence[str]]
@@ -69,7 +69,7 @@ class PrintedTable(NamedTuple):
 
 
 def html_table(frame: pd.DataFrame, *, max_rows: int | None = None, rest: str = "rows") -> str:
-    """Write a frame as an HTML table, and how many `rest` there are where only the first `max_rows` are shown."""
+    """Write a frame as HTML; if rows are left out, count the `rest`."""
     first = frame if max_rows is None else frame.head(max_rows)
     columns, rows = PrintedTable.from_frame(first)
     styles = ["" if column.is_numeric else ' class="text"' for column in columns]
@@ -83,7 +83,7 @@ def html_table(frame: pd.DataFrame, *, max_rows: int | None = None, rest: str = 
 
 
 def _html_cells(row: Sequence[str], styles: Sequence[str]) -> list[str]:
-    """Write the cells of a row; a text in the first column is the head of its row."""
+    """Write the cells of a row; text in its first cell is a header."""
     styles = [style and _text_style(text) for text, style in zip(row, styles, strict=True)]
     cells = [f"<td{style}>{escape(text)}</td>" for text, style in zip(row, styles, strict=True)]
     if styles and styles[0]:
@@ -92,13 +92,13 @@ def _html_cells(row: Sequence[str], styles: Sequence[str]) -> list[str]:
 
 
 def _text_style(text: str) -> str:
-    """Class of a text: a day or a name is on one line, and a sentence is not in a narrow column."""
+    """Return the class of a text, which sets its width and wrapping."""
     width = "short" if len(text) <= _SHORT_TEXT else "long" if len(text) > _LONG_TEXT else ""
     return f' class="{" ".join(filter(None, ["text", width]))}"'
 
 
 def cell_text(value: Any) -> str:  # noqa: ANN401 (any cell)
-    """Text of a cell: amounts and counts with thousands separators, days and instants in ISO 8601, nulls empty."""
+    """Format a cell: numbers with separators, dates in ISO 8601, nulls empty."""
     if _is_missing(value):
         return ""
     if isinstance(value, Decimal):
@@ -113,7 +113,7 @@ def cell_text(value: Any) -> str:  # noqa: ANN401 (any cell)
 
 
 def _day_or_instant(value: dt.datetime) -> str:
-    """Text of an instant, or of a local day: a midnight without a time zone."""
+    """Format an instant, or a day if it is a naive midnight."""
     if value.tzinfo is None and value.time() == dt.time():
         return value.date().isoformat()
     return value.isoformat(sep=" ", timespec="seconds").replace("+00:00", "Z")

@@ -1,4 +1,4 @@
-"""Programs that are installed beside the package: how they are found and run."""
+"""Installed programs that the package runs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _SECONDS = 300
 
 
 def find_program(name: str) -> str | None:
-    """Path of a program: in the environment of this Python, or else on the path."""
+    """Find a program in the environment of this Python, or on the path."""
     return shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
 
 
 def lists_fonts() -> bool:
-    """Whether the fonts of this machine can be listed."""
+    """Return whether the fonts of this machine can be listed."""
     return shutil.which("fc-list") is not None
 
 
 def letters_without_font(text: str) -> str:
-    """Letters of a text that no font of this machine has, each once; none where the fonts cannot be listed."""
+    """Return the letters that no font has; none if fonts are unknown."""
     program = shutil.which("fc-list")
-    wanted = {one for one in text if not one.isascii() and unicodedata.category(one)[0] in "LNPS"}
+    wanted = {letter for letter in text if not letter.isascii() and unicodedata.category(letter)[0] in "LNPS"}
     if program is None or not wanted:
         return ""
     listed = run_program([program, "--format", "%{charset} "], folder=os.curdir, environment={}, advice="")
@@ -39,13 +39,13 @@ def letters_without_font(text: str) -> str:
     for letters in set(listed.stdout.split()):
         first, _, last = letters.partition("-")
         covered.update(range(int(first, 16), int(last or first, 16) + 1))
-    return "".join(sorted(one for one in wanted if covered and ord(one) not in covered))
+    return "".join(sorted(letter for letter in wanted if covered and ord(letter) not in covered))
 
 
 def run_program(
     command: Sequence[str], *, folder: str, environment: Mapping[str, str], advice: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder, without a shell and input; `advice` is for one that cannot be run."""
+    """Run a program without shell or input; a failure ends with `advice`."""
     try:
         return subprocess.run(  # noqa: S603 (an installed program, without a shell)
             command,

@@ -1,4 +1,4 @@
-"""Names of ledgers: find a ledger by id, by unique name or by path, as people write it."""
+"""Names of ledgers: lookup by id, unique name or path, as people write it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class LedgerNames:
         return cls(dict(zip(ledgers["id"], ledgers["name"], strict=True)), Hierarchy(parents))
 
     def __contains__(self, text: object) -> bool:
-        """Whether `text` is the id, name or path of at least one ledger."""
+        """Return whether `text` is the id, name or path of a ledger."""
         return bool(self.matches(text))
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class LedgerNames:
         return self._names.keys()
 
     def find(self, text: object) -> str:
-        """Id of the ledger with this id, unique name or path.
+        """Return the id of the ledger with this id, unique name or path.
 
         Raises
         ------
@@ -98,30 +98,29 @@ class LedgerNames:
         return next(iter(found))
 
     def matches(self, text: object) -> frozenset[str]:
-        """Ids of all ledgers with this id, name or path; only the first if it is an id."""
+        """Return the ids of matching ledgers; an exact id matches only itself."""
         if not isinstance(text, str):
             return frozenset()
         return frozenset({text}) if text in self._names else self._ids.get(_key(text), frozenset())
 
     def name(self, ledger_id: str) -> str:
-        """Name of a ledger; its id if the ledger is not in the chart of accounts."""
+        """Return the name of a ledger; its id if the ledger is unknown."""
         return self._names.get(ledger_id, ledger_id)
 
     def path(self, ledger_id: str) -> str:
-        """Path of a ledger: names from the root down."""
+        """Return the path of a ledger: names from the root down."""
         upwards = (ledger_id, *self.hierarchy.ancestors(ledger_id))
-        return PATH_SEPARATOR.join(reversed([self.name(one) for one in upwards]))
+        return PATH_SEPARATOR.join(reversed([self.name(ledger) for ledger in upwards]))
 
     def unique_path(self, ledger_id: str) -> str:
-        """Path of a ledger as a person writes it; its id where other ledgers have the same path."""
+        """Return the path of a ledger; its id if the path is not unique."""
         path = self.path(ledger_id)
         return path if self.matches(path) == {ledger_id} else ledger_id
 
     def close_to(self, text: object) -> list[str]:
-        """Names and paths spelled like `text`, at most three, the most similar first and one per ledger.
+        """Suggest at most three names or paths similar to `text`, the most similar first.
 
-        The ledgers whose name is the last one of a path are the most similar; last come names with the words of `text`,
-        or words that begin with them.
+        Each ledger is suggested once: first by the last name of a path, then by spelling, then by the words of `text`.
         """
         by_ledger: dict[str, str] = {}
         written = _key(str(text))
@@ -135,13 +134,17 @@ class LedgerNames:
         return list(by_ledger.values())[:_MAX_LISTED]
 
     def _with_words(self, text: str) -> list[str]:
-        """Names that have a word beginning with each word of a text, the shortest first."""
+        """Find names that contain the beginnings of all words, the shortest first."""
         words = text.split()
-        found = [key for key in self._ids if all(any(one.startswith(word) for one in key.split()) for word in words)]
+        found = [
+            key
+            for key in self._ids
+            if all(any(key_word.startswith(word) for key_word in key.split()) for word in words)
+        ]
         return sorted((key for key in found if PATH_SEPARATOR not in key), key=lambda key: (len(key), key))
 
     def suggestion(self, text: object) -> str:
-        """Question such as ``did you mean 'Meals'?``; empty if no name or path is spelled like `text`."""
+        """Ask ``did you mean 'Meals'?``; return no text without a similar name."""
         close = " or ".join(map(quote, self.close_to(text)))
         return f"did you mean {close}?" if close else ""
 
@@ -154,9 +157,10 @@ class LedgerNames:
         )
 
     def ambiguity(self, text: object, found: frozenset[str]) -> str:
-        """Message of a text that several ledgers match: their paths and ids."""
+        """Return the message for a text that several ledgers match."""
         listed = [
-            f"{quote(path)} (id {ledger_id})" for path, ledger_id in sorted((self.path(one), one) for one in found)
+            f"{quote(path)} (id {ledger_id})"
+            for path, ledger_id in sorted((self.path(candidate), candidate) for candidate in found)
         ]
         more = len(listed) - _MAX_LISTED
         return (
@@ -166,5 +170,5 @@ class LedgerNames:
 
 
 def _key(text: str) -> str:
-    """Text as it is compared: the key of each name of a path."""
+    """Normalize each name of a path for comparison."""
     return PATH_SEPARATOR.join(map(name_key, text.split(PATH_SEPARATOR)))

@@ -1,7 +1,7 @@
-"""Metadata and notes of a load: what was requested, what is missing, and whether a frame still holds every line.
+"""Metadata and notes of a load: the request, missing lines, and completeness.
 
-A pandas frame carries the metadata in ``attrs["load"]``, an Arrow table in the metadata of its schema. A frame
-without metadata was not loaded by this package, or passed through an engine that drops it: nothing is known about it.
+A pandas frame carries the metadata in ``attrs["load"]``, an Arrow table in the metadata of its schema. A frame without
+metadata was not loaded by this package, or an engine dropped them: nothing is known about it.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ CHARACTERS_REPLACED = (
     "character",
     "replaced in texts: lone surrogates by U+FFFD, '|' in names of tags, which separates them in a frame, by '\u00a6'",
 )
-"""Noun and text of the note on how many there were."""
+"""Noun and text of the note on replaced characters."""
 
 _DAY = dt.timedelta(days=1)
 _BOOKS = "books_notes"
-"""Where a frame that was made of local books states their age."""
+"""Key under which a frame that was made from local books states their age."""
 _PANDAS_ATTRS = b"PANDAS_ATTRS"
-"""Where pandas writes the ``attrs`` of a frame in a Parquet file."""
+"""Key under which pandas writes the ``attrs`` of a frame in a Parquet file."""
 
 
 def stated_attrs(frame: Any) -> Mapping[Any, Any]:  # noqa: ANN401 (any frame)
-    """``attrs`` of a pandas frame, or what the metadata of an Arrow table state instead."""
+    """Return the ``attrs`` of a pandas frame, or their equivalent in Arrow metadata."""
     if isinstance(frame, pa.Table):
         stated = frame.schema.metadata or {}
         attrs: dict[Any, Any] = json.loads(stated.get(_PANDAS_ATTRS, b"{}"))
@@ -47,24 +47,24 @@ def stated_attrs(frame: Any) -> Mapping[Any, Any]:  # noqa: ANN401 (any frame)
 
 
 def read_load_metadata(line_entries: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 (any frame)
-    """Metadata of a pandas frame or an Arrow table; None where there is none."""
+    """Return the load metadata of a frame or table; None without any."""
     metadata = stated_attrs(line_entries).get("load")
     return metadata if isinstance(metadata, dict) else None
 
 
 def stated_scales(frame: Any) -> tuple[int | None, ...]:  # noqa: ANN401 (any frame)
-    """Fraction digits of the amounts as a pandas frame or an Arrow table states them."""
+    """Return the fraction digits that a frame or table states."""
     attrs = stated_attrs(frame)
     return attrs.get("scale"), (read_load_metadata(frame) or {}).get("scale")
 
 
 def to_table_metadata(metadata: Mapping[str, Any]) -> dict[bytes, bytes]:
-    """Metadata of the schema of an Arrow table of a load."""
+    """Write load metadata as metadata of an Arrow schema."""
     return {LOAD_METADATA_KEY: json.dumps(metadata).encode()}
 
 
 def loaded_period(metadata: Mapping[str, Any]) -> Period:
-    """Period that was requested."""
+    """Return the period that was requested."""
     return Period.of(metadata["start_date"], metadata["end_date"], metadata["time_zone"])
 
 
@@ -87,7 +87,7 @@ def notes(frame_or_result: object) -> tuple[str, ...]:
 
 
 def books_notes(*frames: Any) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
-    """Return the notes on the age of the local books that frames were read from or made of, each once."""
+    """Collect the notes on the age of the local books behind frames."""
     found: dict[str, None] = {}
     for frame in frames:
         attrs = stated_attrs(frame)
@@ -99,7 +99,7 @@ def books_notes(*frames: Any) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
 
 
 def attach_notes(frame: pd.DataFrame, own: Iterable[str], *sources: Any) -> None:  # noqa: ANN401 (any frame)
-    """Give a frame its notes, and those on the age of the books that it was made of."""
+    """Attach notes to a frame, with those on its local books."""
     of_books = books_notes(*sources)
     frame.attrs["notes"] = tuple(dict.fromkeys([*own, *of_books]))
     if of_books:
@@ -107,22 +107,22 @@ def attach_notes(frame: pd.DataFrame, own: Iterable[str], *sources: Any) -> None
 
 
 def count_notes(*counts: tuple[int, str, str]) -> tuple[str, ...]:
-    """Write a note for each count, of a noun, that is not zero: ``3 lines sent twice.``."""
+    """Write a note for each count that is not zero: ``3 lines sent twice.``."""
     return tuple(f"{count_of(count, noun)} {text}." for count, noun, text in counts if count)
 
 
 def noise_notes(noise_removed: int) -> tuple[str, ...]:
-    """Write a note if amounts of a given frame or file had float rounding noise."""
+    """Return a note if amounts had float rounding noise."""
     return count_notes((noise_removed, "amount", "had float rounding noise, which was removed"))
 
 
 class Discovery(NamedTuple):
-    """How the ledgers of a chart of accounts came to be known: the service has no list of them.
+    """Extent and source of a discovery of ledgers; the service cannot list them.
 
     Attributes
     ----------
     ledgers : int
-        How many were found.
+        Number of ledgers that were found.
     first_day : date or None
         Day of the first entry of the books; None where they have none.
     accepted : Period
@@ -138,7 +138,7 @@ class Discovery(NamedTuple):
 
     @classmethod
     def stated(cls, ledgers: Any) -> Self | None:  # noqa: ANN401 (any frame)
-        """Return what a chart of accounts states; None where the caller gave its ledgers, or left some out."""
+        """Read the discovery of a chart of accounts; None for a partial chart."""
         stated = stated_attrs(ledgers).get("discovery")
         if not stated:
             return None
@@ -148,14 +148,14 @@ class Discovery(NamedTuple):
         return found if not hasattr(ledgers, "__len__") or len(ledgers) >= found.ledgers else None
 
     def attach(self, ledgers: pd.DataFrame) -> None:
-        """Give a chart of accounts its statement."""
+        """Store this discovery in the attrs of a chart of accounts."""
         first, accepted = self.first_day, self.accepted
         days = [accepted.start_date.isoformat(), accepted.end_date.isoformat(), accepted.time_zone]
         stated = {"ledgers": self.ledgers, "first_day": first and str(first), "accepted": days}
         ledgers.attrs["discovery"] = stated | {"instance_id": self.instance_id}
 
     def refuse_other_lines(self, instance_id: str) -> None:
-        """Refuse lines of another company than the ledgers."""
+        """Refuse lines of another company than that of the ledgers."""
         if instance_id and self.instance_id and instance_id != self.instance_id:
             raise InputError(
                 f"the ledgers are those of instance {self.instance_id}, and the lines of {instance_id}: pass the "
@@ -163,7 +163,7 @@ class Discovery(NamedTuple):
             )
 
     def refuse_earlier(self, days: Period) -> None:
-        """Refuse days that are all before the first entry of the books."""
+        """Refuse days that all precede the first entry of the books."""
         if self.first_day and days.time_zone == self.accepted.time_zone and days.end_date < self.first_day:
             raise EmptyPeriodError(
                 f"the first entry of the books is of {self.first_day}, so there is none in {days}: choose days from "
@@ -171,7 +171,7 @@ class Discovery(NamedTuple):
             )
 
     def claim(self) -> str:
-        """State which ledgers are known."""
+        """Describe the known ledgers in a sentence."""
         if self.first_day is None:
             return f"{self.ledgers} ledgers are known, from no entry; the service has no list of ledgers."
         entries = f"all entries since {day_label(self.first_day)}"
@@ -188,7 +188,7 @@ class Discovery(NamedTuple):
 
 
 def refuse_file(file: str, what: str, needs: str, instead: str = "") -> NoReturn:
-    """Refuse books that were read from a file, for what only a service can do; say what can be done `instead`."""
+    """Refuse books from a file if a service is needed; suggest `instead`."""
     raise InputError(
         f"{what} {needs}, and these books were read from {file}: {instead}import the file and serve it "
         "(accounting-analytics import, then serve), and load the books with load_books(connect())"
@@ -196,7 +196,7 @@ def refuse_file(file: str, what: str, needs: str, instead: str = "") -> NoReturn
 
 
 def known_ledgers_claim(ledgers: Any, count: int) -> str:  # noqa: ANN401 (any frame)
-    """State which ledgers a result is of: those that were discovered, or those that the caller gave."""
+    """Describe the ledgers of a result: discovered, from a file, or given."""
     discovery = Discovery.stated(ledgers)
     if discovery is not None:
         return discovery.claim()
@@ -207,40 +207,40 @@ def known_ledgers_claim(ledgers: Any, count: int) -> str:  # noqa: ANN401 (any f
 
 
 class DayRange(NamedTuple):
-    """Days from the first to the last, as metadata state them."""
+    """First and last day of a range in metadata."""
 
     first: dt.date
     last: dt.date
 
     @classmethod
     def of_period(cls, period: Period) -> Self:
-        """Days of a period."""
+        """Return the range of a period."""
         return cls(period.start_date, period.end_date)
 
 
 def parse_days(text: str) -> list[DayRange]:
-    """Days of a text such as ``2025-01-01/2025-01-31 2025-03-01/2025-03-31``."""
-    return [DayRange(*map(dt.date.fromisoformat, one.split("/"))) for one in text.split()]
+    """Parse ranges: ``2025-01-01/2025-01-31 2025-03-01/2025-03-31``."""
+    return [DayRange(*map(dt.date.fromisoformat, range_text.split("/"))) for range_text in text.split()]
 
 
 def days_to_text(days: Iterable[tuple[dt.date, dt.date]]) -> str:
-    """Text of days, as metadata state them."""
+    """Format ranges of days for metadata."""
     return " ".join(f"{first}/{last}" for first, last in days)
 
 
 def merge_days(days: Iterable[DayRange]) -> list[DayRange]:
     """Join days that touch or overlap, in order."""
     merged: list[DayRange] = []
-    for one in sorted(days):
-        if merged and one.first <= _after(merged[-1].last):
-            merged[-1] = DayRange(merged[-1].first, max(merged[-1].last, one.last))
+    for day_range in sorted(days):
+        if merged and day_range.first <= _after(merged[-1].last):
+            merged[-1] = DayRange(merged[-1].first, max(merged[-1].last, day_range.last))
         else:
-            merged.append(one)
+            merged.append(day_range)
     return merged
 
 
 def subtract_days(days: Iterable[DayRange], others: Iterable[DayRange]) -> list[DayRange]:
-    """Days that are in none of the others, in order."""
+    """Return the days that are in none of the other ranges."""
     left = []
     taken = merge_days(others)
     for first, last in merge_days(days):
@@ -257,5 +257,5 @@ def subtract_days(days: Iterable[DayRange], others: Iterable[DayRange]) -> list[
 
 
 def _after(day: dt.date) -> dt.date:
-    """Next day; the last day of the calendar has none, and is returned itself."""
+    """Return the next day; on the calendar's last day, that day itself."""
     return day if day == dt.date.max else day + _DAY

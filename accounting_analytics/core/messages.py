@@ -1,4 +1,4 @@
-"""Text for messages: short lists of ids, quoted or shortened values, and text without control characters."""
+"""Text for messages: lists of ids, quoted or shortened values, printable characters."""
 
 from __future__ import annotations
 
@@ -16,49 +16,49 @@ _MAX_LINES = 30
 _MAX_LISTED = 20
 _MAX_HEADING = 200
 HEADING = f"1 to {_MAX_HEADING} printable characters"
-"""What a company or currency must be."""
+"""Requirement for the name of a company or currency."""
 
 
 def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
-    """First few ids in sorted order, and how many more there are: ``a, b and 3 more``."""
+    """List the first ids and count the others: ``a, b and 3 more``."""
     texts = sorted(map(str, ids))
     more = len(texts) - limit
     return ", ".join(texts[:limit]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def count_of(number: int, one: str, many: str = "") -> str:
-    """Write a number of things: ``1 entry``, ``3 entries``; `many` is the plural where it is not formed so."""
-    return f"{number:,} {one if number == 1 else many or plural(one)}"
+def count_of(number: int, noun: str, many: str = "") -> str:
+    """Write a count: ``1 entry``, ``3 entries``; `many` is an irregular plural."""
+    return f"{number:,} {noun if number == 1 else many or plural(noun)}"
 
 
 def plural(noun: str) -> str:
-    """Plural of a noun: ``lines``, ``entries``."""
+    """Return the plural of a noun: ``lines``, ``entries``."""
     return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
 
 
 def first_lines(lines: Sequence[str], *, limit: int = _MAX_LISTED) -> list[str]:
-    """First lines of a list, and a last one that counts the others."""
+    """Return the first lines, and a last one that counts the others."""
     more = len(lines) - limit
     return [*lines[:limit], f"and {more:,} more"] if more > 0 else list(lines)
 
 
 def is_heading(text: str) -> bool:
-    """Whether statements can be headed with a text, such as a company or currency."""
+    """Return whether a text can be a heading, such as a company."""
     return bool(text.strip()) and text.isprintable() and len(text) <= _MAX_HEADING
 
 
 def quote(value: object, *, limit: int = _MAX_LENGTH) -> str:
-    """Value as Python writes it, on one line and shortened where it is long."""
+    """Write a value as Python does, on one line and shortened."""
     return shorten(printable(repr(value), " "), limit=limit)
 
 
 def shorten(text: str, *, limit: int = _MAX_LENGTH) -> str:
-    """Text, cut to `limit` characters and ending in ``...`` where it is longer."""
+    """Shorten a text to `limit` characters; a shortened text ends with ``...``."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def shorten_middle(text: str, width: int) -> str:
-    """Text without its middle where it is wider than `width` columns: names often begin or end alike."""
+    """Shorten a text by its middle, because names often end alike."""
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 (the command line starts without it)
 
     if cell_len(text) <= width:
@@ -69,23 +69,23 @@ def shorten_middle(text: str, width: int) -> str:
 
 
 def did_you_mean(text: object, known: Iterable[str], *, most: int = 2) -> str:
-    """Question such as ``did you mean 'Meals'?``; empty where nothing that is known is spelled like a text."""
+    """Ask ``did you mean 'Meals'?``; return no text without a similar word."""
     close = get_close_matches(str(text), list(known), n=most)
     return f"did you mean {' or '.join(map(quote, close))}?" if close else ""
 
 
 def printable(text: str, replacement: str = "\N{REPLACEMENT CHARACTER}") -> str:
-    """Text without control characters: each escape or line break becomes `replacement`."""
+    """Replace each control character, such as a line break, by `replacement`."""
     return "".join(character if character.isprintable() else replacement for character in text)
 
 
 def wrap_lines(text: str) -> str:
-    """Text for a plain terminal: at most 80 columns, where no word is longer."""
+    """Wrap text to the 80 columns of a plain terminal."""
     return "\n".join(part for line in text.splitlines() for part in _wrap(line))
 
 
 def fit_terminal(text: str) -> str:
-    """Text for a plain terminal, of at most 30 lines; the rest is counted."""
+    """Wrap text for a plain terminal, cut to 30 lines."""
     lines = wrap_lines(text).splitlines()
     more = len(lines) - _MAX_LINES
     return "\n".join(
@@ -94,7 +94,7 @@ def fit_terminal(text: str) -> str:
 
 
 def _wrap(line: str) -> list[str]:
-    """Parts of a line; those of a list item or a call are indented."""
+    """Wrap a line; indent its further parts."""
     if len(line) <= TERMINAL_WIDTH:
         return [line]
     return textwrap.wrap(line, TERMINAL_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

@@ -32,13 +32,13 @@ MAX_ROUNDING_NOISE = Decimal("1e-6")
 the smallest unit, so that no real digits are removed at scale 5 and above."""
 
 _LEAST_NOISY_DIGITS = 10
-"""Fraction digits from which on text is a float as programs print them; shorter text states its digits."""
+"""Text with so many fraction digits may be a float as programs print it; shorter text states its digits."""
 
 MAX_UNITS = 10**15
 """Float64 carries amounts of fewer minor units than this without loss, at every scale: 9,999,999,999,999.99."""
 
 MAX_NOISE_IN_UNITS = 1e-4
-"""How far a float may be from a whole number of minor units, unless its own spacing is larger."""
+"""Largest distance of a float from whole minor units, unless its own spacing is larger."""
 
 MAX_INT64_SUM = 2**62
 """Sums of int64 wrap around silently in most engines; sums of absolute values below this cannot."""
@@ -80,30 +80,30 @@ class FloatAmounts(NamedTuple):
 
 
 def arrow_type(scale: int = DEFAULT_SCALE) -> pa.Decimal128Type:
-    """Arrow type of an amount column: ``decimal128(38, scale)``."""
+    """Return the Arrow type of an amount column: ``decimal128(38, scale)``."""
     return pa.decimal128(PRECISION, check_scale(scale))
 
 
 def pandas_dtype(scale: int = DEFAULT_SCALE) -> pd.ArrowDtype:
-    """Pandas dtype of an amount column."""
+    """Return the pandas dtype of an amount column."""
     import pandas as pd  # noqa: PLC0415 (slow to import, and amounts need it only in frames)
 
     return pd.ArrowDtype(arrow_type(scale))
 
 
 def check_scale(scale: int) -> int:
-    """Return `scale` if it is a number of fraction digits this package supports (0 to 10)."""
+    """Return `scale` if this package supports it (0 to 10)."""
     if isinstance(scale, bool) or not isinstance(scale, int) or not 0 <= scale <= MAX_SCALE:
         raise AmountError(f"scale must be a whole number from 0 to {MAX_SCALE}, not {scale!r}")
     return scale
 
 
 def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
-    """Parse an amount from a Decimal, an int or plain number text exactly; minus zero becomes zero.
+    """Parse an amount from a Decimal, an int or number text exactly.
 
-    A difference of at most 1e-6 from an amount of the scale is removed as rounding noise where ten or more fraction
-    digits are stated: 0.01000001 has eight, which are those of its currency. A float is refused: its digits are not
-    exactly those of the amount.
+    Where ten or more fraction digits are stated, a difference of at most 1e-6 from an amount of the scale is removed as
+    rounding noise: 0.01000001 has eight digits, which are those of its currency. A float is refused, because its digits
+    are not exactly those of the amount. Minus zero becomes zero.
     """
     check_scale(scale)
     exact = _decimal(value)
@@ -113,7 +113,7 @@ def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
     amount = EXACT.quantize(exact, _QUANTA[scale])
     is_noisy = exact != amount
     if is_noisy:
-        digits = fraction_digits(EXACT.normalize(exact))  # zeros at the end are none of a float
+        digits = fraction_digits(EXACT.normalize(exact))  # a float has no trailing zeros
         max_noise = min(MAX_ROUNDING_NOISE, EXACT.divide(_QUANTA[scale], 100))
         if digits < _LEAST_NOISY_DIGITS or EXACT.abs(EXACT.subtract(exact, amount)) > max_noise:
             named = f"; if it is exact, state the digits of the currency: scale={digits}" if digits <= MAX_SCALE else ""
@@ -124,7 +124,7 @@ def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
 
 
 def exact_amount(value: float | Decimal, scale: int = DEFAULT_SCALE) -> Decimal:
-    """Exact amount of a Decimal, an int or a float, from which rounding noise is removed."""
+    """Convert a number to an exact amount, without float rounding noise."""
     if not isinstance(value, float):
         return parse_amount(value, scale).amount
     read = read_floats(np.array([value]), scale)
@@ -134,7 +134,7 @@ def exact_amount(value: float | Decimal, scale: int = DEFAULT_SCALE) -> Decimal:
 
 
 def to_minor_units(amount: Decimal, scale: int = DEFAULT_SCALE) -> int:
-    """Whole number of minor units (cents at scale 2) of an exact amount; any other amount is refused."""
+    """Convert an exact amount to minor units, such as cents; refuse fractions."""
     scaled = EXACT.scaleb(amount, check_scale(scale))
     if scaled.is_finite() and (units := int(scaled)) == scaled:
         return units
@@ -142,25 +142,25 @@ def to_minor_units(amount: Decimal, scale: int = DEFAULT_SCALE) -> int:
 
 
 def from_minor_units(units: int, scale: int = DEFAULT_SCALE) -> Decimal:
-    """Exact amount of a whole number of minor units."""
+    """Convert minor units to an exact amount."""
     with localcontext(EXACT):
         return Decimal(units).scaleb(-check_scale(scale))
 
 
 def rounded_quotient(units: int, count: int) -> int:
-    """Quotient of whole units by a positive count, rounded half to even."""
+    """Divide whole units by a positive count, rounded half to even."""
     quotient, rest = divmod(units, count)
     return quotient + (2 * rest > count or (2 * rest == count and quotient % 2 == 1))
 
 
 def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
-    """Sum without rounding; zero for no amounts."""
+    """Sum amounts without rounding; return zero for no amounts."""
     with localcontext(EXACT):
         return sum(amounts, Decimal(0))
 
 
 def sum_by_key(amounts: Iterable[tuple[_Key, Decimal]]) -> defaultdict[_Key, Decimal]:
-    """Exact sum of the amounts of each key; zero for any other key."""
+    """Sum the amounts of each key exactly; other keys are zero."""
     sums: defaultdict[_Key, Decimal] = defaultdict(Decimal)
     with localcontext(EXACT):
         for key, amount in amounts:
@@ -169,7 +169,7 @@ def sum_by_key(amounts: Iterable[tuple[_Key, Decimal]]) -> defaultdict[_Key, Dec
 
 
 def read_floats(values: npt.NDArray[np.float64], scale: int = DEFAULT_SCALE) -> FloatAmounts:
-    """Convert floats to whole minor units; rounding noise of arithmetic with cents is removed and marked.
+    """Convert floats to minor units; remove and mark rounding noise.
 
     A float counts as an amount if it is within 1/10,000 of a minor unit of it, or as near as floats of its size can be.
     """
@@ -189,19 +189,19 @@ def read_floats(values: npt.NDArray[np.float64], scale: int = DEFAULT_SCALE) -> 
 
 
 def are_whole_units(values: npt.NDArray[np.float64], scale: int) -> bool:
-    """Whether each float is NaN or the one nearest to a whole number of minor units, and not too large."""
+    """Return whether all floats are NaN or nearest to whole minor units."""
     absent = np.isnan(values)
     small = np.abs(values) < MAX_UNITS / 10.0**scale
     return bool((absent | (small & (np.round(values, scale) == values))).all())
 
 
 def units_to_floats(units: npt.NDArray[np.int64], scale: int) -> npt.NDArray[np.float64]:
-    """Floats nearest to whole numbers of minor units; the division is the one operation that always rounds to them."""
+    """Return the nearest floats; only this division always rounds to them."""
     return units / 10.0**scale
 
 
 def to_floats(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    """Floats nearest to the amounts of an Arrow decimal column; null becomes NaN."""
+    """Convert Arrow decimals to the nearest floats; null becomes NaN."""
     scale = column.type.scale
     least_refused = pa.scalar(from_minor_units(MAX_UNITS, scale), arrow_type(scale))
     too_large = pc.greater_equal(pc.abs(column), least_refused)
@@ -214,14 +214,14 @@ def to_floats(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64]:
 
 
 def to_units(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Whole minor units of an Arrow decimal column, in int64; Arrow raises where one has more than 18 digits."""
+    """Convert Arrow decimals to int64 minor units; Arrow refuses over 18 digits."""
     scale = column.type.scale
     factor = pa.scalar(Decimal(10**scale), pa.decimal128(scale + 1, 0))
     return pc.multiply(column.cast(pa.decimal128(18, scale)), factor).cast(pa.int64())
 
 
 def to_float(amount: Decimal | None, scale: int = DEFAULT_SCALE) -> float:
-    """Float nearest to an exact amount; None becomes NaN."""
+    """Convert an exact amount to the nearest float; None becomes NaN."""
     if amount is None:
         return float("nan")
     if not fits_float(amount, scale):
@@ -230,24 +230,24 @@ def to_float(amount: Decimal | None, scale: int = DEFAULT_SCALE) -> float:
 
 
 def fits_float(amount: Decimal, scale: int = DEFAULT_SCALE) -> bool:
-    """Whether float64 carries an exact amount without loss."""
+    """Return whether float64 holds an exact amount without loss."""
     return abs(to_minor_units(amount, scale)) < MAX_UNITS
 
 
 def to_decimals(units: npt.NDArray[np.int64], scale: int, *, absent: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """Arrow decimals of whole minor units; null where `absent`."""
+    """Convert whole minor units to Arrow decimals; null where `absent`."""
     whole = pa.array(units, mask=absent).cast(pa.decimal128(19, 0))
     smallest = pa.scalar(_QUANTA[scale], pa.decimal128(max(scale, 1), scale))
     return pc.multiply(whole, smallest).cast(arrow_type(scale))
 
 
 def fraction_digits(amount: Decimal) -> int:
-    """Count the digits after the decimal mark, zeros at the end included."""
+    """Count the digits after the decimal mark, including trailing zeros."""
     return max(-int(amount.as_tuple().exponent), 0)
 
 
 def signed_amount(amount: Decimal, debit_credit: str) -> Decimal:
-    """Signed amount of a line: ``+amount`` on the debit side, ``-amount`` on the credit side."""
+    """Return ``+amount`` on the debit side, ``-amount`` on the credit side."""
     if debit_credit == "debit":
         return amount
     if debit_credit == "credit":
@@ -256,7 +256,7 @@ def signed_amount(amount: Decimal, debit_credit: str) -> Decimal:
 
 
 def format_amount(amount: Decimal) -> str:
-    """Amount for people: thousands separators and a leading minus, ``-1,234.50``."""
+    """Format an amount with thousands separators: ``-1,234.50``."""
     return f"{amount:,f}"
 
 
@@ -285,10 +285,10 @@ _NUMBER_CHARACTERS = frozenset("0123456789+-.eE")
 
 
 def _is_number_text(text: str) -> bool:
-    """Whether only ASCII digits, signs, points and exponents occur; Decimal also accepts ``1_0`` and other scripts."""
+    """Accept only ASCII number characters; Decimal also reads ``1_0`` and other scripts."""
     return bool(text) and _NUMBER_CHARACTERS.issuperset(text)
 
 
 def _text(value: object) -> str:
-    """Value for a message: a Decimal as its digits, anything else quoted."""
+    """Format a value for a message: a Decimal as digits, others quoted."""
     return shorten(str(value)) if isinstance(value, Decimal) else quote(value)

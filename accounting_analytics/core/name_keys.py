@@ -1,4 +1,4 @@
-"""The form in which names are compared: counterparties, rules, ledgers, files. They are shown as they are written."""
+"""Normalized forms in which names are compared; names are shown as written."""
 
 from __future__ import annotations
 
@@ -8,20 +8,25 @@ _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 
 def plain_name(text: str) -> str:
-    """Return a name without Unicode forms and invisible characters; case and spaces stay."""
+    """Normalize Unicode forms, remove invisible characters; keep case and spaces."""
     if text.isascii():
         return text
-    visible = "".join(one for one in text if unicodedata.category(one) != "Cf")
+    visible = "".join(character for character in text if unicodedata.category(character) != "Cf")
     return unicodedata.normalize("NFKC", visible.replace(_APOSTROPHE, "'"))
 
 
 def upper_name(text: str) -> str:
-    """Return a name that is plain and in upper case, also where one small letter is two capitals; spaces stay."""
+    """Normalize a name and convert it to upper case; keep its spaces.
+
+    A letter whose capital is two letters, such as the German sharp s, becomes both.
+    """
     return text.upper() if text.isascii() else plain_name(plain_name(text).casefold().upper())
 
 
 def name_key(text: str) -> str:
-    r"""Return a name as it is compared: plain, without case and surplus spaces. Ids are compared as they are.
+    r"""Normalize a name for comparison: plain, without case and surplus spaces.
+
+    Ids are compared as they are.
 
     Examples
     --------

@@ -40,12 +40,12 @@ RELATIVE_PERIODS = (
     "quarter-to-date",
     "year-to-date",
 )
-"""The names that :meth:`Period.relative` knows; `this` is the whole month, `to-date` ends with the day itself."""
+"""Names that :meth:`Period.relative` knows; `this` is the whole month, `to-date` ends on the day itself."""
 
 DateLike: TypeAlias = "dt.date | str | np.datetime64 | pd.Period"
-"""What :func:`parse_date` reads: a date, ``YYYY-MM-DD``, midnight without a time zone, or a period of pandas."""
+"""A day for :func:`parse_date`: a date, ``YYYY-MM-DD``, midnight without a time zone, or a period of pandas."""
 ZoneLike: TypeAlias = "str | dt.tzinfo"
-"""What :func:`zone_name` reads: a time zone name of the interface, a ``ZoneInfo``, or ``datetime.UTC``."""
+"""A zone for :func:`zone_name`: a time zone name of the interface, a ``ZoneInfo``, or ``datetime.UTC``."""
 
 LOCALTIME = "localtime"
 """The interface's name for the time zone of the service itself."""
@@ -83,7 +83,7 @@ _PARTS_OF_YEAR = {
     **{name.upper(): (number, "month") for number, name in enumerate(_LONG_MONTH_NAMES, start=1)},
     "SEPT": (9, "month"),
 }
-"""Month of the year that a part of it begins with, and its length, by name."""
+"""First month of a part of the year, and its length, by the name of the part."""
 _CITIES_WITH_SUMMER_TIME = {"EST": "America/New_York", "MST": "America/Denver"}
 # zoneinfo cannot convert instants this close to the ends of the calendar
 _FIRST = dt.datetime.min + 2 * _DAY
@@ -99,13 +99,13 @@ class Interval(NamedTuple):
 
 @lru_cache(maxsize=1)
 def time_zone_names() -> frozenset[str]:
-    """Every time zone name the interface accepts: IANA names, legacy and short names, and ``localtime``."""
+    """Return all time zone names that the interface accepts."""
     names = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     return frozenset(names) - _NOT_IN_INTERFACE | {LOCALTIME}
 
 
 def zone_name(time_zone: ZoneLike) -> str:
-    """Name of a time zone, unchecked: the text itself, the key of a ``ZoneInfo``, or UTC for ``datetime.UTC``."""
+    """Return the name of a time zone without checking it."""
     name = UTC if time_zone is dt.UTC else getattr(time_zone, "key", time_zone)
     if not isinstance(name, str):
         raise PeriodError(
@@ -115,7 +115,7 @@ def zone_name(time_zone: ZoneLike) -> str:
 
 
 def zone(time_zone: ZoneLike) -> ZoneInfo:
-    """Zone with a name of the interface, spelled exactly.
+    """Return the zone with a name of the interface, spelled exactly.
 
     ``localtime``, which only the service knows, is refused; ``Etc/GMT+5`` is five hours *behind* UTC.
     """
@@ -138,16 +138,16 @@ def zone(time_zone: ZoneLike) -> ZoneInfo:
 
 
 class DayZone(NamedTuple):
-    """Zone that days are counted in, and what a reader must know about it."""
+    """Time zone in which days are counted, and notes about it for the reader."""
 
     name: str
     notes: tuple[str, ...]
 
 
 def choose_zone(time_zone: ZoneLike | None, default: ZoneLike | None = None) -> DayZone:
-    """Zone that a call names, else the default, else UTC.
+    """Choose the given zone, else the default, else UTC.
 
-    Assuming UTC is noted, and so is a zone without summer time.
+    A note says that UTC was assumed, or that the zone has no summer time.
     """
     chosen = default if time_zone is None else time_zone
     name = UTC if chosen is None else zone_name(chosen)
@@ -157,7 +157,7 @@ def choose_zone(time_zone: ZoneLike | None, default: ZoneLike | None = None) -> 
 
 
 def _similar_zone_name(text: str) -> str | None:
-    """Zone name that a misspelt one most likely means: the zone of that city, else the name that is spelled alike."""
+    """Find the zone a misspelt name means, by city or by spelling."""
     key = text.strip().lower().replace(" ", "_")
     by_key = {name.lower(): name for name in sorted(time_zone_names())}
     of_city = [name for name in by_key.values() if name.lower().endswith(f"/{key}")]
@@ -168,13 +168,16 @@ def _similar_zone_name(text: str) -> str | None:
 
 
 def _is_fixed_abbreviation(name: str) -> bool:
-    """Whether a name is the abbreviation of its zone all year, as EST is; UTC and GMT have no summer time to miss."""
+    """Return whether a name such as EST has no summer time.
+
+    UTC and GMT do not count, because their offset is zero.
+    """
     winter, summer = (instant.astimezone(zone(name)) for instant in (_JANUARY, _JULY))
     return winter.tzname() == summer.tzname() == name and bool(winter.utcoffset())
 
 
 def _fixed_offset_note(name: str) -> str:
-    """Note that a zone has no summer time, and which zone of the same region has."""
+    """Note that a zone has no summer time; name one that has."""
     offset = f"{_JANUARY.astimezone(zone(name)):%z}"
     city = _CITIES_WITH_SUMMER_TIME.get(name)
     hint = f"; for the days of {city.rpartition('/')[2].replace('_', ' ')} use {city}" if city else ""
@@ -182,7 +185,7 @@ def _fixed_offset_note(name: str) -> str:
 
 
 def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
-    """Calendar date of an aware instant in a zone; beyond the ends of the calendar, its first or last day."""
+    """Return the local date of an instant, limited to the calendar."""
     try:
         return instant.astimezone(tz).date()
     except OverflowError:
@@ -190,7 +193,7 @@ def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
 
 
 def as_utc(instant: dt.datetime) -> dt.datetime:
-    """Instant in UTC; one without a time zone is in UTC already."""
+    """Convert an instant to UTC; a naive instant is UTC already."""
     if instant.tzinfo is None:
         return instant.replace(tzinfo=dt.UTC)
     return instant if instant.tzinfo is dt.UTC else instant.astimezone(dt.UTC)
@@ -219,7 +222,7 @@ def parse_date(value: DateLike, name: str = "date", *, last: bool = False) -> dt
 
 
 def _date_text(value: Any, *, last: bool) -> str:  # noqa: ANN401 (anything that is not a date)
-    """ISO text of the day that a value means; another text where it does not mean a whole day."""
+    """Return the ISO date of a whole day; another text otherwise."""
     if isinstance(value, str):
         return value
     if isinstance(value, dt.datetime):
@@ -235,13 +238,13 @@ def _date_text(value: Any, *, last: bool) -> str:  # noqa: ANN401 (anything that
 
 
 def _day_at_midnight(text: str) -> str:
-    """Date of an ISO text whose time is midnight or absent; empty for any other time or a time zone."""
+    """Return the date of a midnight or day; else empty text."""
     day, _, time = text.partition("T")
     return "" if time.strip("0:.") else day
 
 
 def _date_of_text(text: str) -> dt.date | None:
-    """Date of ``YYYY-MM-DD``; None for any other text."""
+    """Parse ``YYYY-MM-DD``; return None for any other text."""
     try:
         date = dt.date.fromisoformat(text)
     except ValueError:
@@ -280,12 +283,12 @@ class Period:
 
     @classmethod
     def of(cls, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike = UTC) -> Self:
-        """Period from two dates; the same as the constructor."""
+        """Create a period from two dates, as the constructor does."""
         return cls(start_date, end_date, time_zone)
 
     @classmethod
     def relative(cls, name: str, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Self:
-        """Period relative to a day, such as ``last-month``.
+        """Return the period relative to a day, such as ``last-month``.
 
         Parameters
         ----------
@@ -311,7 +314,7 @@ class Period:
 
     @classmethod
     def parse(cls, text: str, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Self:
-        """Period of a text, as people type it on a command line.
+        """Parse a period as people type it on a command line.
 
         Parameters
         ----------
@@ -379,23 +382,23 @@ class Period:
         ]
 
     def instants(self) -> tuple[Interval, ...]:
-        """Exact UTC instants whose local date lies in the period, as disjoint intervals in order.
+        """Return the UTC instants whose local date is in the period.
 
-        Usually one interval; several where clocks went back across midnight.
+        Usually one interval; several, disjoint and in order, where clocks went back across midnight.
         """
         return _subtract(instants_since(self.start_date, self.time_zone), self._instants_after())
 
     def instants_before(self) -> tuple[Interval, ...]:
-        """Exact UTC instants whose local date is before the first day."""
+        """Return the UTC instants whose local date precedes the period."""
         everything = (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
         return _subtract(everything, instants_since(self.start_date, self.time_zone))
 
     def contains(self, instant: dt.datetime) -> bool:
-        """Whether the local date of an aware instant lies in the period."""
+        """Return whether the local date of an instant is in the period."""
         return self.start_date <= local_date(instant, zone(self.time_zone)) <= self.end_date
 
     def covers(self, other: Period) -> bool:
-        """Whether every instant of another period lies in this one."""
+        """Return whether every instant of another period is in this one."""
         if self.time_zone == other.time_zone:
             return self.start_date <= other.start_date and other.end_date <= self.end_date
         return not _subtract(other.instants(), self.instants())
@@ -409,7 +412,7 @@ class Period:
 
 @lru_cache(maxsize=4096)
 def instants_since(date: dt.date, time_zone: str) -> tuple[Interval, ...]:
-    """Exact UTC instants whose local date is `date` or later, as disjoint intervals in order; the last has no end."""
+    """Return the UTC instants from a local date on, as ordered intervals."""
     tz = zone(time_zone)
     if date == dt.date.min:
         return (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
@@ -437,7 +440,7 @@ def _day_after(midnight: dt.datetime) -> dt.datetime:
 def _constant_offsets(
     tz: ZoneInfo, start: dt.datetime, end: dt.datetime
 ) -> Iterator[tuple[dt.datetime, dt.datetime, dt.timedelta]]:
-    """Split naive UTC `start` to `end` where the zone's offset changes (at whole seconds, hours apart)."""
+    """Split naive UTC days at changes of offset, which are hours apart."""
     since, offset, checked = start, _offset(tz, start), start
     while checked < end:
         following = checked + min(_HOUR, end - checked)
@@ -450,7 +453,7 @@ def _constant_offsets(
 
 
 def _offset_change(tz: ZoneInfo, before: dt.datetime, after: dt.datetime) -> dt.datetime:
-    """First whole second in (before, after] whose offset differs from that of `before`."""
+    """Find the first second after `before` with another offset."""
     offset = _offset(tz, before)
     low, high = 0, round((after - before) / _SECOND)
     while high - low > 1:
@@ -468,7 +471,7 @@ def _offset(tz: ZoneInfo, instant: dt.datetime) -> dt.timedelta:
 
 
 def _subtract(intervals: tuple[Interval, ...], removed: tuple[Interval, ...]) -> tuple[Interval, ...]:
-    """Instants of `intervals` that are not in `removed`."""
+    """Return the instants that are not in the removed intervals."""
     for gap in removed:
         intervals = tuple(
             part
@@ -487,26 +490,26 @@ def _earlier(end: dt.datetime | None, start: dt.datetime) -> dt.datetime:
 
 
 def _next_month(date: dt.date) -> dt.date | None:
-    """First day of the month after `date`; None after the last month of the calendar."""
+    """Return the first day of the next month; None after the last."""
     if (date.year, date.month) == (dt.MAXYEAR, 12):
         return None
     return dt.date(date.year + date.month // 12, date.month % 12 + 1, 1)
 
 
 def today_in(time_zone: ZoneLike) -> dt.date:
-    """Day that it is now in a zone."""
+    """Return today's date in a zone."""
     return dt.datetime.now(zone(time_zone)).date()
 
 
 def relative_name(text: object) -> str | None:
-    """Name of a relative period that a text is, in any case; None for any other text."""
+    """Return the relative period that a text names; else None."""
     name = text.strip().lower() if isinstance(text, str) else ""
     name = _ABBREVIATIONS.get(name, name)
     return name if name in RELATIVE_PERIODS else None
 
 
 def relative_days(text: str, day: dt.date, first_month: int = 1) -> tuple[dt.date, dt.date] | None:
-    """First and last day of a relative period, of years that begin in a month; None for any other text."""
+    """Return first and last day of a relative period; else None."""
     name = relative_name(text)
     try:
         match name.split("-") if name else []:
@@ -527,7 +530,7 @@ def relative_days(text: str, day: dt.date, first_month: int = 1) -> tuple[dt.dat
 
 
 def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
-    """First and last day of a year, half, quarter, month or day of the calendar; None for any other text."""
+    """Return first and last day of a calendar period; else None."""
     text = text.strip()
     if in_numbers := _DAYS_IN_NUMBERS.fullmatch(text):
         year, month, day = in_numbers.groups()
@@ -544,13 +547,13 @@ def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
 
 
 def _first_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
-    """First day of the month, quarter, half or year of a day, of years that begin in a month."""
+    """Return the first day of the month, quarter, half or year."""
     months = 12 * day.year + day.month - 1 - (day.month - first_month) % _MONTHS_IN[unit]
     return dt.date(months // 12, months % 12 + 1, 1)
 
 
 def _last_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
-    """Last day of the month, quarter, half or year of a day, of years that begin in a month."""
+    """Return the last day of the month, quarter, half or year."""
     last = _first_day(day, unit, first_month)
     for _ in range(_MONTHS_IN[unit] - 1):
         last = _next_month(last) or last
@@ -576,7 +579,7 @@ def _not_a_period_message(text: object) -> str:
 
 
 def _meant_days(text: str) -> str | None:
-    """Period that a text of another form most likely is: a month before its year, or a year of two digits."""
+    """Guess the period that a text in another form means."""
     if found := re.fullmatch("([0-9]{1,2})[/.-]([0-9]{4})", text):
         return f"{found[2]}-{int(found[1]):02}" if 1 <= int(found[1]) <= len(_MONTH_NAMES) else None
     if found := re.fullmatch("([0-9]{4})[/.]([0-9]{1,2})", text):
@@ -592,12 +595,12 @@ def _similar_period_name(name: object) -> str | None:
 
 
 def day_label(day: dt.date) -> str:
-    """Text of a day: ``1 Jan 2025``."""
+    """Format a day: ``1 Jan 2025``."""
     return f"{day.day} {month_label(day)}"
 
 
 def days_label(period: Period) -> str:
-    """First and last day of a period, or its first and last month where these are whole."""
+    """Format the days of a period, as months if these are whole."""
     first, last = period.start_date, period.end_date
     if first.day == 1 and last.day == calendar.monthrange(last.year, last.month)[1]:
         months = dict.fromkeys((month_label(first), month_label(last)))
@@ -609,15 +612,15 @@ def days_label(period: Period) -> str:
 
 
 def period_label(period: Period) -> str:
-    """Text of a period for sentences: ``Jan 2025 to Jun 2026 (America/New_York)``; its str is that of messages."""
+    """Format a period for sentences: ``Jan 2025 to Jun 2026 (America/New_York)``."""
     return f"{days_label(period)} ({period.time_zone})"
 
 
 def month_label(day: dt.date) -> str:
-    """Text of the month of a day: ``Jan 2025``."""
+    """Format the month of a day: ``Jan 2025``."""
     return f"{month_name(day)} {day.year:04}"
 
 
 def month_name(day: dt.date) -> str:
-    """Name of the month of a day: ``Jan``, whatever the locale."""
+    """Return the month name of a day in any locale: ``Jan``."""
     return _MONTH_NAMES[day.month - 1]

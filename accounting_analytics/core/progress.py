@@ -18,7 +18,7 @@ BATCH_VARIABLE = "ACCOUNTING_ANALYTICS_BATCH"
 
 
 def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: ANN401, FBT001 (tqdm's own options)
-    """Progress bar, which is removed at its end; hidden if `progress` is False, or None in a batch run."""
+    """Create a bar that disappears at its end; hide it in batch runs."""
     from tqdm import tqdm  # noqa: PLC0415 (most loads show no bar)
 
     is_visible = _is_visible(progress)
@@ -27,9 +27,9 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: A
 
 
 class _NotebookLine:
-    """Shows what is written to it as one line of text below a cell, and nothing once that is blank.
+    """A line of text below a cell, removed once it is blank.
 
-    A widget is saved with the notebook as "Error displaying widget: model not found", text on stderr as a red bar.
+    A saved notebook shows a widget as "Error displaying widget: model not found", and stderr as a red bar.
     """
 
     def __init__(self) -> None:
@@ -52,30 +52,28 @@ class _NotebookLine:
 
 
 def _is_visible(progress: bool | None) -> bool:  # noqa: FBT001 (as in the public functions)
-    """Whether to show a bar: as requested, else in a terminal or a notebook outside of batch runs."""
+    """Return whether to show a bar: as requested, else outside batch runs."""
     if progress is not None:
         return progress
     return is_interactive_kernel() or (sys.stderr.isatty() and not _is_batch())
 
 
 def is_interactive_kernel() -> bool:
-    """Whether this process is a kernel that shows outputs to a person, and answers what that person does."""
+    """Return whether this kernel serves a person."""
     return _in_kernel() and not _is_batch()
 
 
 def _in_kernel() -> bool:
-    """Whether this process is the kernel of a notebook."""
     ipython = sys.modules.get("IPython")  # slow to import, and already imported in a notebook
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
 
 
 def _is_batch() -> bool:
-    """Whether this process runs unattended."""
     return os.environ.get(BATCH_VARIABLE) == "1"
 
 
 def show_notice(text: str) -> None:
-    """Write a line to stderr, above the bar, in a terminal or a notebook; nothing in batch runs."""
+    """Write a line to stderr above the bar; nothing in batch runs."""
     if _is_visible(None):
         from tqdm import tqdm  # noqa: PLC0415 (most calls show nothing)
 
@@ -84,7 +82,7 @@ def show_notice(text: str) -> None:
 
 
 class LoadProgress:
-    """Progress bar of a load: lines read, lines per second, time left, and the quota if the service reports it."""
+    """Progress bar of a load: lines, speed, time left, and quota if known."""
 
     def __init__(
         self,
@@ -107,11 +105,11 @@ class LoadProgress:
 
     @property
     def total(self) -> float | None:
-        """Expected number of lines, including those already read; None while unknown, or if no bar is shown."""
+        """Expected number of lines, read ones included; None if unknown or hidden."""
         return None if self._bar is None else self._bar.total
 
     def expect(self, lines: float) -> None:
-        """Add lines to the expected number; from any thread."""
+        """Add lines to the expected number; any thread may call it."""
         if self._bar is None:
             return
         with self._lock:
@@ -119,7 +117,7 @@ class LoadProgress:
             self._bar.total = max(self._expected, self._bar.n)
 
     def update(self, lines: int, expected: float = 0) -> None:
-        """Add lines that were read; `expected` of them were counted by :meth:`expect`."""
+        """Add lines that were read; :meth:`expect` counted `expected` of them."""
         if self._bar is None:
             return
         remaining = self._remaining()

@@ -1,4 +1,4 @@
-"""What all results share: the same members, written once over the parts that each result shows, and their JSON text."""
+"""Base of all results: their common members, and their JSON text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ResultPart(NamedTuple):
     max_rows : int or None
         Rows of the table that are shown; None shows all.
     rest : str
-        What the rows of the table are, where some are not shown.
+        Name of the rows of the table, where some are not shown.
     html : callable, optional
         Writes the part in HTML, where it is a table of figures.
     """
@@ -48,9 +48,9 @@ class ResultPart(NamedTuple):
 
 
 class Result(ABC):
-    """Base of the results. A result gives its `frame`, its summary, its parts and its content; all else follows.
+    """Base of the results.
 
-    Its remarks are in `notes`, if it has any.
+    A subclass gives its frame, summary, parts and content, from which the other members follow. Remarks are in `notes`.
     """
 
     @property
@@ -60,23 +60,23 @@ class Result(ABC):
 
     @abstractmethod
     def summary(self) -> str:
-        """One line."""
+        """Summarize the result in one line."""
 
     @abstractmethod
     def _parts(self) -> Iterable[ResultPart]:
-        """Return what the result shows below its summary."""
+        """Return the parts that the result shows below its summary."""
 
     @abstractmethod
     def _content(self) -> Mapping[str, Any]:
-        """Return what the JSON text contains."""
+        """Return the content of the JSON text."""
 
     def explain(self) -> str:
-        """Plain text: the summary, the parts of the result, the notes."""
+        """Return the summary, the parts and the notes as plain text."""
         blocks = [[self.summary()], *(part.lines for part in self._parts()), self._notes()]
         return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
 
     def to_json(self) -> str:
-        """JSON text of the result; amounts are strings."""
+        """Return the result as JSON text; amounts are strings."""
         return to_json_text(self._content())
 
     def _notes(self) -> list[str]:
@@ -103,7 +103,7 @@ def _part_html(part: ResultPart) -> str:
 
 
 def _lines_html(lines: Sequence[str]) -> Iterator[str]:
-    """Write lines as paragraphs, and those that begin with a dash as the items of a list."""
+    """Write lines as paragraphs, and those with a dash as lists."""
     for is_list, of_kind in groupby(lines, lambda line: line.startswith(_DASH)):
         if is_list:
             items = (f"<li>{escape(printable(line.removeprefix(_DASH)))}</li>" for line in of_kind)
@@ -117,7 +117,7 @@ def _paragraph(line: str) -> str:
 
 
 def to_json_text(content: Mapping[str, Any] | pd.DataFrame) -> str:
-    """Write a mapping or a table as JSON: amounts are strings, so that no digit is lost, and a table is a list."""
+    """Write a mapping or table as JSON; amounts are strings to keep digits."""
     return json.dumps(content, default=_to_json_value, ensure_ascii=False, indent=2, allow_nan=False)
 
 

@@ -66,7 +66,7 @@ _ARGUMENTS = {
     "Proposals": ("proposals", "propose(queue, rules, books) returns them"),
     "Outcomes": ("outcomes", "apply_plan(client, plan, ...) and verify_plan(client, plan) return them"),
 }
-"""Tables that are passed to functions: the name of the argument, and what returns one."""
+"""Argument name of each table that functions take, and the function that returns it."""
 
 Instant = Annotated[pd.DatetimeTZDtype, "us", "UTC"]
 
@@ -74,10 +74,10 @@ Instant = Annotated[pd.DatetimeTZDtype, "us", "UTC"]
 @pandas_engine.Engine.register_dtype
 @immutable
 class Text(pandas_engine.STRING):
-    """Text as pandas has it; Pandera's own check builds a table of the wrong values of every column without any."""
+    """Text dtype of pandas, without Pandera's slow check that builds a table of wrong values."""
 
     def check(self, pandera_dtype: DataType, data_container: Any = None) -> bool:  # noqa: ANN401, ARG002 (Pandera's)
-        """Whether a column has this dtype."""
+        """Return whether a column has this dtype."""
         return isinstance(pandera_dtype, pandas_engine.STRING) and pandera_dtype.type == TEXT
 
     def __str__(self) -> str:
@@ -85,20 +85,20 @@ class Text(pandas_engine.STRING):
 
 
 def _expanded(path: str) -> Any:  # noqa: ANN401 (Pandera's field)
-    """Declare an optional column of a field that is sent where its first name is expanded."""
+    """Declare an optional column for a field that must be expanded."""
     return pandera.Field(nullable=True, metadata={"path": path, "expand": path.partition(".")[0]})
 
 
 def _not_empty() -> Any:  # noqa: ANN401 (Pandera's field)
-    """Declare a column of texts that are not empty."""
+    """Declare a column of non-empty texts."""
     return pandera.Field(str_length={"min_value": 1})
 
 
 class Table(pandera.DataFrameModel):
-    """Base of all tables: exactly the declared columns, all amounts of one scale, which ``attrs["scale"]`` states."""
+    """Base of all tables: exactly the declared columns, and one scale, in ``attrs["scale"]``."""
 
     class Config:
-        """Undeclared columns are an error."""
+        """Refuse undeclared columns."""
 
         strict = True
 
@@ -107,11 +107,11 @@ class Table(pandera.DataFrameModel):
     def _floats_are_whole_units(cls, frame: pd.DataFrame) -> bool:
         scale = frame.attrs.get("scale", DEFAULT_SCALE)
         floats = [frame[name] for name in cls.amount_columns() if name in frame and frame[name].dtype == np.float64]
-        return all(are_whole_units(one.to_numpy(), scale) for one in floats)
+        return all(are_whole_units(column.to_numpy(), scale) for column in floats)
 
     @classmethod
     def amount_columns(cls) -> list[str]:
-        """Names of the amount columns, which are annotated ``Any``: float64, or decimals in calculations."""
+        """Return the amount columns, which are annotated ``Any``."""
         return [name for name, column in cls.to_schema().columns.items() if column.dtype is None]
 
     @classmethod
@@ -148,7 +148,7 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def checked_exact(cls, frame: pd.DataFrame, *, scale: int | None = None) -> ExactFrame:
-        """Convert a frame for calculations as :meth:`exact`; an unknown column is refused too."""
+        """Convert a frame as :meth:`exact` does; refuse unknown columns too."""
         exact = cls.exact(frame, scale=scale)
         unknown = [name for name in frame.columns if name not in exact.frame]
         if unknown:
@@ -157,12 +157,12 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def require_frame(cls, frame: object) -> None:
-        """Refuse what is not a DataFrame, with what returns one."""
+        """Refuse a value that is not a DataFrame; name the function that returns one."""
         require_type(frame, pd.DataFrame, *_ARGUMENTS.get(cls.__name__, ("the table", "pass a DataFrame of pandas")))
 
     @classmethod
     def exact(cls, frame: pd.DataFrame, *, scale: int | None = None) -> ExactFrame:
-        """Convert a frame for calculations: amounts become Arrow decimals, columns get the dtypes of the table."""
+        """Convert a frame for calculations, with exact amounts and the table's dtypes."""
         cls.require_frame(frame)
         dtypes = cls.dtypes()
         amounts = [name for name in cls.amount_columns() if name in frame]
@@ -178,19 +178,19 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def from_exact(cls, frame: pd.DataFrame, scale: int) -> pd.DataFrame:
-        """Return a valid table, with the Arrow decimals of a frame as float64."""
+        """Convert Arrow decimals to float64 and return a valid table."""
         table = cls.with_floats(frame)
         table.attrs = {"scale": scale}
         return cls.require_valid(table)
 
     @classmethod
     def with_floats(cls, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return a frame of exact amounts with float64; an amount that is too large for it is refused."""
+        """Convert exact amounts to float64; refuse those too large for it."""
         return frame.assign(**{name: in_floats(frame[name]) for name in cls.amount_columns() if name in frame})
 
     @classmethod
     def require_valid(cls, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return `frame` if it is a valid table as it is; else raise FrameError naming columns and rules."""
+        """Return `frame` if it is valid; else name columns and rules."""
         try:
             valid = pd.DataFrame(cls.validate(frame, lazy=True))
         except SchemaErrors as error:
@@ -200,7 +200,7 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def dtypes(cls) -> dict[str, Any]:
-        """Dtype of every column, required or not."""
+        """Return the dtype of every column, required or not."""
         return {
             name: np.dtype(np.float64) if column.dtype is None else _NATIVE[str(column.dtype)]
             for name, column in cls.to_schema().columns.items()
@@ -208,14 +208,14 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def from_columns(cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
-        """Table from columns of plain values, amounts as Decimal, with the dtypes of the table; not validated."""
+        """Create a table from plain values and Decimals, without validation."""
         amounts = cls.amount_columns()
-        floats = {name: [to_float(one, scale) for one in columns[name]] for name in amounts if name in columns}
+        floats = {name: [to_float(amount, scale) for amount in columns[name]] for name in amounts if name in columns}
         return cls._from_values({**columns, **floats}, cls.dtypes(), scale)
 
     @classmethod
     def exact_from_columns(cls, columns: Mapping[str, Sequence[Any]], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
-        """Table of plain values with Arrow decimals, for calculations and text; not validated."""
+        """Create a table with Arrow decimals for calculations, without validation."""
         amounts = dict.fromkeys(cls.amount_columns(), pandas_dtype(scale))
         return cls._from_values(columns, cls.dtypes() | amounts, scale)
 
@@ -227,7 +227,7 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def without_rows(cls, scale: int = DEFAULT_SCALE) -> pd.DataFrame:
-        """Table without rows: the required columns with their dtypes."""
+        """Create a table of the required columns, without rows."""
         columns: dict[str, list[Any]] = {
             name: [] for name, column in cls.to_schema().columns.items() if column.required
         }
@@ -284,7 +284,7 @@ class Ledgers(Table):
 
     `parent_id` is null for a root and where the parent is unknown; `parent_known` distinguishes the two (in a frame
     without that column all parents are known). `found_by` names the step of the discovery that found the ledger. A
-    ledger of which the service shows no line has no side or flags; its type is that of its parents and children.
+    ledger without lines in the service has no side or flags; its type is that of its parents and children.
     """
 
     id: Series[Text] = pandera.Field(unique=True)
@@ -405,7 +405,7 @@ class Register(Table):
 
 
 class _UncategorizedTransactions(Table):
-    """What the rows of a queue and proposals for them have in common."""
+    """Columns that a queue and its proposals have in common."""
 
     transaction_id: Series[Text]
     ledger_id: Series[Text]
@@ -426,13 +426,13 @@ class _UncategorizedTransactions(Table):
 class Queue(_UncategorizedTransactions):
     """Uncategorized transactions, one row per transaction and uncategorized ledger, largest first.
 
-    Amounts are positive into cash and negative out of cash. The sum of `uncategorized_amount` is what is uncategorized:
-    the uncategorized part of each transaction, and the whole of it where `uncategorized_is_certain` is false.
+    Amounts are positive into cash and negative out of cash. The sum of `uncategorized_amount` is the uncategorized
+    total: the uncategorized part of each transaction, and the whole of it where `uncategorized_is_certain` is false.
     `transaction_amount` is that of the line of the account. `opposing_ledger_ids` are all categories of the
     transaction: several if it is split. `local_date` is that of the line entries, where they have it or the zone of
     their load is known. `group_id` is the group that one decision categorizes, of the `kind` ``counterparty``,
-    ``transfer`` or ``split``; `counterparty` the normalized name; `counterpart_ledger_id` the other account of a likely
-    transfer.
+    ``transfer`` or ``split``; `counterparty` is the normalized name; `counterpart_ledger_id` is the other account of a
+    likely transfer.
     """
 
     kind: Series[Text] = pandera.Field(isin=["counterparty", "transfer", "split"])
@@ -485,7 +485,7 @@ class QueueGroups(Table):
 
 
 class RuleReports(Table):
-    """What each rule decides, one row per rule in the order of the file.
+    """Effect of each rule, one row per rule in the order of the file.
 
     `line` is 0 where it is not known. `status` is ``decides`` (part of the queue), ``idle`` (only transactions that
     have a category), ``shadowed`` (earlier rules decide all that it matches) or ``dead`` (it matches nothing).
@@ -509,10 +509,9 @@ class PaymentRhythms(Table):
     """Counterparties with a rhythm, one row each; cash that comes in is positive.
 
     `rhythm` and `usual_day` say how often and on which day; `status` is ``expected``, ``late`` or ``stopped``.
-    `next_date` is due from `earliest_date` to `latest_date`, with `next_amount`; `smallest_amount` and
-    `largest_amount` are those of the latest six, by size. `dearer_by` is by how much what is paid now is more than all
-    payments of the year before it, since the day `dearer_since`. `met_count` of `tried_count` past days were as the
-    rhythm says.
+    `next_date` is due from `earliest_date` to `latest_date`, with `next_amount`; `smallest_amount` and `largest_amount`
+    are those of the latest six, by size. `dearer_by` is the increase over all payments of the year before, since the
+    day `dearer_since`. `met_count` of `tried_count` past days agreed with the rhythm.
     """
 
     key: Series[Text] = pandera.Field(unique=True)
@@ -558,8 +557,8 @@ class CashWeeks(Table):
     """Weeks of cash ahead, one row each; cash that comes in is positive.
 
     `open_items` are invoices and bills that are open on the last day. `cash` is the balance at the end of the week,
-    null where the cash of the last day is not known, and 80 of 100 such balances are between `low` and `high`, null
-    after six weeks, and where past weeks do not say so.
+    null where the cash of the last day is not known. 80 of 100 such balances are between `low` and `high`, which are
+    null after six weeks, and where past weeks do not support it.
     """
 
     week: Series[int] = pandera.Field(unique=True, ge=1)
@@ -577,12 +576,12 @@ class CashWeeks(Table):
 
 
 class AgeingRows(Table):
-    """What is open of each party of a ledger, by the days since its entry; the rows of a ledger sum to its balance.
+    """Open amounts of each party of a ledger, by days since the entry.
 
-    Receivables and payables are both positive; null where the ages are not known. The counterparty ``not matched`` has
-    payments that no item is of, below zero, and ``not named`` items whose texts name no party. `late` is open for
-    longer than nine tenths of its items took that were paid within a year, and null where these are fewer than five;
-    `median_days` and `last_days` are how long these took.
+    The rows of a ledger sum to its balance. Receivables and payables are both positive; null where the ages are not
+    known. The counterparty ``not matched`` has payments without an item, below zero; ``not named`` has items whose
+    texts name no party. `late` is open for longer than nine tenths of the party's items took that were paid within a
+    year, and null where these are fewer than five; `median_days` and `last_days` are the days that these took.
     """
 
     ledger_name: Series[Text]
@@ -617,10 +616,10 @@ class OpenItems(Table):
 
 
 class DaysToPayRows(Table):
-    """How long counterparties take to pay, or to be paid: of items that cash settled in whole within a year.
+    """Days until counterparties pay, or are paid, from items that cash settled in full within a year.
 
-    `change_days` is how much longer the median is than that of the year before, null without one, and nine tenths of
-    the items took at most `late_after_days`, null of fewer than five. The slowest of a ledger on average is first.
+    `change_days` is the median minus that of the year before, null without one. Nine tenths of the items took at most
+    `late_after_days`, null for fewer than five items. The slowest of a ledger on average is first.
     """
 
     ledger_name: Series[Text]
@@ -654,10 +653,10 @@ class PaidItems(Table):
 class CodingFindings(Table):
     """Findings about the coding of transactions, one row each.
 
-    `key` finds its figure. `kind` is ``category`` (another than before), ``twice`` (the same payment), ``amount`` (far
-    above those before), ``parent`` (on a ledger that has others below it) or ``text`` (without one). `confidence` is
-    how often transactions with such a past followed it on these books, between 0 and 1. `line_entry_ids` are separated
-    by ``|``.
+    `key` finds its figure. `kind` is ``category`` (differs from earlier ones), ``twice`` (the same payment again),
+    ``amount`` (far above earlier ones), ``parent`` (on a ledger with others below it) or ``text`` (without text).
+    `confidence`, between 0 and 1, is the share of transactions with such a past that followed it on these books.
+    `line_entry_ids` are separated by ``|``.
     """
 
     key: Series[Text] = pandera.Field(unique=True)
@@ -711,7 +710,7 @@ class PlanTotals(Table):
 
 
 class LedgerChanges(Table):
-    """How a plan changes ledgers of a cash flow report, or the totals at the roots of the chart of accounts.
+    """Changes by a plan of the ledgers of a cash flow report, or of the totals at the roots.
 
     `before` is the net cash flow, of a root with its descendants; `after` is there once the effect is checked.
     """
@@ -878,7 +877,7 @@ _NATIVE: dict[str, Any] = {
 
 
 def _failures(error: SchemaErrors) -> str:
-    """Columns, the rules they fail and in how many rows; never values."""
+    """List columns, failed rules and row counts; never values."""
     rules: Counter[str] = Counter()
     for column, check, failure in error.failure_cases[["column", "check", "failure_case"]].itertuples(index=False):
         absent_or_extra = check in {"column_in_dataframe", "column_in_schema"}

@@ -1,9 +1,9 @@
-"""Files that people edit, CSV or Excel, as spreadsheets save them: declared columns, typed values, problems by cell.
+"""CSV and Excel files that people edit: declared columns, typed values, problems by cell.
 
-An amount or a date is read where the cell itself is certain; any other is refused, and so is a formula whose result
-the file does not have. Written, ids stay text, amounts keep every digit, instants are in UTC, and no cell is a formula:
-text that a spreadsheet would compute or convert has an apostrophe before it. In workbooks amounts are numbers and times
-are dates.
+An amount or a date is read only if the cell is unambiguous; any other is refused, and so is a formula without a stored
+result. In written files ids stay text, amounts keep every digit, instants are in UTC, and no cell is a formula: text
+that a spreadsheet would compute or convert has an apostrophe before it. In workbooks amounts are numbers and times are
+dates.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Cell = str | bool | Decimal | dt.datetime
-"""A cell; an empty one is empty text. A CSV file has text only."""
+"""A cell; an empty cell is empty text. A CSV file has only text."""
 BYTE_ORDER_MARK = "\ufeff"
 """Tells spreadsheets that the file is UTF-8."""
 
 GUARD = "'"
 FORMULA_START = "=+-@\t\r\n＝＋－＠"  # noqa: RUF001 (spreadsheets take the wide signs for formulas too)
-"""Characters with which a cell begins that a spreadsheet computes."""
+"""First characters of a cell that a spreadsheet computes."""
 _MONTH_NAME = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 CONVERTED = (
     r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
@@ -63,41 +63,41 @@ CONVERTED = (
 
 
 class Invalid(NamedTuple):
-    """A cell without a certain value, and why."""
+    """A cell whose value is not certain, and the reason."""
 
     reason: str
 
 
 def cell_text(cell: Cell) -> str:
-    """Cell as text; a number without exponent, a boolean as spreadsheets show it."""
+    """Format a cell as spreadsheets do; numbers have no exponent."""
     if isinstance(cell, Decimal):
         return f"{cell:f}"
     return str(cell).upper() if isinstance(cell, bool) else str(cell)
 
 
 def guard(text: str) -> str:
-    """Text with a leading apostrophe where a spreadsheet would compute or convert it."""
+    """Add an apostrophe before text that a spreadsheet would compute or convert."""
     return f"{GUARD}{text}" if text.startswith((*FORMULA_START, GUARD)) or is_converted(text) else text
 
 
 def is_converted(text: str) -> bool:
-    """Whether a spreadsheet would silently convert text to a number, a date or a boolean."""
+    """Return whether a spreadsheet would convert text to another type."""
     return re.fullmatch(CONVERTED, text, re.IGNORECASE) is not None
 
 
 def unguard(cell: str) -> str:
-    """Text of a cell, without the apostrophe of `guard`."""
+    """Remove the apostrophe of `guard`."""
     return cell.removeprefix(GUARD)
 
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
-"""What may separate the cells of a CSV file, and its name."""
+"""Separators of the cells of a CSV file, and their names."""
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _WORKBOOK = b"PK\x03\x04"
 _OLD_WORKBOOK = b"\xd0\xcf\x11\xe0"
 _NUMBER_FORMAT = re.compile(r"[#,]*0(?:\.(0+))?")
 ERRORS = frozenset({"#N/A", "#NAME?", "#REF!", "#VALUE!", "#DIV/0!", "#NUM!", "#NULL!"})
-"""What spreadsheets show for formulas without a result."""
+"""Texts that spreadsheets show for formulas without a result."""
 EMPTY = "the cell is empty"
 _MAX_ROWS = 3
 _MINUS, _SPACES = "\N{MINUS SIGN}", re.compile(r"(?<=\d)[\s](?=\d{3}(?!\d))")
@@ -120,8 +120,8 @@ Value = Any
 class Kind(Enum):
     """Kind of the values of a column.
 
-    An id is text of which every character matters: a number, date or boolean, into which a spreadsheet may have changed
-    it, is refused. Other text is taken as the cell shows it.
+    Every character of an id matters, so a number, date or boolean is refused: a spreadsheet may have changed it. Other
+    text is taken as the cell shows it.
     """
 
     TEXT = auto()
@@ -131,35 +131,35 @@ class Kind(Enum):
 
 
 class Column(NamedTuple):
-    """A column of a table: its name in the first row, and what its cells are."""
+    """A column of a table: its name in the first row, and the kind of its cells."""
 
     name: str
     kind: Kind = Kind.TEXT
     may_be_empty: bool = False
     may_be_absent: bool = False
     may_be_invalid: bool = False
-    """Whether the caller reports cells that are not valid."""
+    """True if the caller itself reports invalid cells."""
 
     def problem(self, value: Invalid) -> str:
-        """Why a cell of the column cannot be used."""
+        """Say why a cell of the column cannot be used."""
         clear = ", or clear the cell" if self.may_be_empty and self.kind is Kind.AMOUNT else ""
         return f"{self.name}: {value.reason}{clear}"
 
 
 class SheetProblems:
-    """Why what a person wrote cannot be used; rows of a file with the same reason are named together."""
+    """Problems of what a person wrote; rows with the same reason are listed together."""
 
     def __init__(self, source: Path | str) -> None:
         self._source = source
         self._rows: dict[str, list[int]] = {}
 
     def add(self, reason: str, *rows: int) -> None:
-        """Add a reason, and the rows it is about as a spreadsheet numbers them, if it is a file."""
+        """Add a reason, with the row numbers of a spreadsheet if any."""
         self._rows.setdefault(reason, []).extend(rows)
 
     def refuse(self, error: type[InputError] = InputError, *, effect: str = "") -> None:
-        """Raise an error of the given class with all problems, the first rows first, if there are any."""
-        problems = sorted(self._rows.items(), key=lambda one: one[1][:1])
+        """Raise `error` with all problems in row order, if there are any."""
+        problems = sorted(self._rows.items(), key=lambda problem: problem[1][:1])
         lines = [_at_rows(rows, reason) if rows else reason for reason, rows in problems]
         if not lines:
             return
@@ -178,7 +178,7 @@ class SheetRow(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """Rows of a file, also empty ones, the first of which has the names of the columns.
+    """Rows of a file, including empty ones; the first row names the columns.
 
     `separator` is None in a workbook, whose cells have types.
     """
@@ -188,9 +188,9 @@ class Sheet(NamedTuple):
 
 
 class SheetTable(NamedTuple):
-    """The rows of a file that are not empty, by declared column, with the number that a spreadsheet shows for each.
+    """Non-empty rows of a file by declared column, with their numbers in a spreadsheet.
 
-    `problems` are cells that are empty or not valid, to which the caller may add. `others` are columns that are not
+    `problems` are cells that are empty or not valid; the caller may add to them. `others` are columns that are not
     declared. `separator` is None in a workbook.
     """
 
@@ -209,9 +209,10 @@ class SheetTable(NamedTuple):
 
 
 def read_table(file: Path, columns: Sequence[Column], *, what: str, deciding: str | None = None) -> SheetTable:
-    """Read a CSV file or an Excel workbook with declared columns, in any order and beside others.
+    """Read declared columns, in any order, from a CSV file or workbook.
 
-    `what` the file must be is for messages. A row is left out if its `deciding` cell, or each declared one, is empty.
+    Messages call the expected file `what`. A row is left out if its `deciding` cell is empty; without `deciding`, if
+    all declared cells are empty.
     """
     names = [column.name for column in columns]
     sheet = read_sheet(file, names)
@@ -240,7 +241,7 @@ def read_table(file: Path, columns: Sequence[Column], *, what: str, deciding: st
 
 
 def _require_whole(rows: Sequence[SheetRow], column_count: int, last_place: int, file: Path) -> None:
-    """Refuse rows with more cells than columns, or without the cells of the last declared column."""
+    """Refuse rows with too many or too few cells."""
     problems = SheetProblems(file)
     for row in rows:
         if any(cell != "" for cell in row.cells[column_count:]):
@@ -256,7 +257,7 @@ def _is_filled(cell: Cell) -> bool:
 
 
 def _header_problem(header: list[str], columns: Sequence[Column]) -> str:
-    """Describe what is wrong with the first row, and what to do; empty if it has each column once."""
+    """Describe the problem of the first row; empty without any."""
     required = [column.name for column in columns if not column.may_be_absent]
     if not any(header):
         return "its first row is empty, not the names of the columns; make the file again"
@@ -285,7 +286,7 @@ def _read_column(cells: list[Cell], column: Column, separator: str | None) -> li
 
 
 def _read_id(cell: Cell, separator: str | None) -> str | Invalid:
-    """Id of a cell; a number, date or boolean may have lost digits of it, and so may text that is not guarded."""
+    """Read an id; refuse one that a spreadsheet may have changed."""
     may_be_changed = separator is not None and is_converted(cell_text(cell))
     if isinstance(cell, str) and not may_be_changed and cell not in ERRORS:
         return unguard(cell)
@@ -296,7 +297,7 @@ def _read_id(cell: Cell, separator: str | None) -> str | Invalid:
 
 
 def _problems(row: Mapping[Column, Value]) -> Iterator[str]:
-    """Yield why cells of a row cannot be used; empty ones in one sentence."""
+    """Yield the problems of a row; empty cells in one sentence."""
     empty = [column.name for column, value in row.items() if value in {"", None} and not column.may_be_empty]
     if empty:
         yield f"{join_ids(empty)}: {EMPTY}"
@@ -306,16 +307,16 @@ def _problems(row: Mapping[Column, Value]) -> Iterator[str]:
 
 
 def _at_rows(rows: list[int], reason: str) -> str:
-    """Write a reason with the first rows it is about: ``rows 2, 3, 4 and 27 more: ...``."""
+    """Write a reason with its rows: ``rows 2, 3, 4 and 27 more: ...``."""
     more = len(rows) - _MAX_ROWS
     others = f" and {more:,} more" if more > 0 else ""
     return f"row{'s' if rows[1:] else ''} {', '.join(map(str, rows[:_MAX_ROWS]))}{others}: {reason}"
 
 
 def read_sheet(file: Path, columns: Collection[str]) -> Sheet:
-    """Read a CSV file or an Excel workbook, whichever the content is.
+    """Read a CSV file or an Excel workbook, recognised by its content.
 
-    The separator, or the sheet of a workbook, is recognised by the columns that are expected.
+    The separator, or the sheet of a workbook, is recognised by the expected columns.
     """
     try:
         content = file.read_bytes()
@@ -328,7 +329,7 @@ def read_sheet(file: Path, columns: Collection[str]) -> Sheet:
 
 
 def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
-    """Read text in UTF-8, or in UTF-16 as "Unicode text" of Excel; the header shows the separator."""
+    """Read text in UTF-8, or UTF-16 as "Unicode text" of Excel."""
     encoding = "utf-16" if content.startswith(_UTF_16) else "utf-8-sig"
     try:
         text = content.decode(encoding)
@@ -336,7 +337,7 @@ def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
         raise InputError(
             f"{file} cannot be read: it is not UTF-8 text; save it as CSV in UTF-8, or as .xlsx"
         ) from error
-    separator = max(SEPARATORS, key=lambda one: len(set(_first_cells(text, one)) & set(columns)))
+    separator = max(SEPARATORS, key=lambda candidate: len(set(_first_cells(text, candidate)) & set(columns)))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     rows: list[SheetRow] = []
     try:
@@ -347,7 +348,7 @@ def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
 
 
 def _first_cells(text: str, separator: str) -> list[str]:
-    """Cells of the first row; none where it is not a row."""
+    """Return the cells of the first row; none if it is invalid."""
     try:
         return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     except csv.Error:
@@ -355,7 +356,7 @@ def _first_cells(text: str, separator: str) -> list[str]:
 
 
 def read_workbook(content: bytes, file: Path, columns: Collection[str], *, read_only: bool = False) -> Sheet:
-    """Read the sheet whose first row has the columns; a formula has the result that the spreadsheet stored.
+    """Read the sheet whose first row has the columns; formulas have stored results.
 
     Large workbooks take much less memory `read_only`.
     """
@@ -369,8 +370,10 @@ def read_workbook(content: bytes, file: Path, columns: Collection[str], *, read_
         raise InputError(
             f"{file} cannot be read: it is not an Excel workbook, or damaged ({shorten(str(error))})"
         ) from error
-    sheet = max(workbook.worksheets, key=lambda one: len(_first_row(one) & set(columns)))
-    rows = [SheetRow(number, [_cell(one) for one in cells]) for number, cells in enumerate(sheet.iter_rows(), start=1)]
+    sheet = max(workbook.worksheets, key=lambda worksheet: len(_first_row(worksheet) & set(columns)))
+    rows = [
+        SheetRow(number, [_cell(cell) for cell in cells]) for number, cells in enumerate(sheet.iter_rows(), start=1)
+    ]
     return Sheet(rows, None)
 
 
@@ -396,7 +399,7 @@ def _first_row(sheet: Any) -> set[Any]:  # noqa: ANN401 (a sheet of a workbook)
 
 
 def _cell(cell: Any) -> Cell:  # noqa: ANN401 (a cell of a workbook)
-    """Value of a cell; a number with at least the fraction digits of its format."""
+    """Read a cell; a number keeps the fraction digits of its format."""
     value = cell.value
     if value is None:
         return ""
@@ -411,7 +414,7 @@ def _cell(cell: Any) -> Cell:  # noqa: ANN401 (a cell of a workbook)
 
 
 def read_amount(cell: Cell, separator: str | None) -> Decimal | Invalid:
-    """Exact amount of a cell of a file with this separator, where its decimal mark is certain."""
+    """Read the exact amount of a cell if its decimal mark is certain."""
     shown = cell_text(cell)
     if isinstance(cell, bool | dt.datetime):
         return Invalid(f"{quote(shown)} is not an amount: a spreadsheet changed it; make the file again")
@@ -430,20 +433,21 @@ def read_amount(cell: Cell, separator: str | None) -> Decimal | Invalid:
 
 
 def _decimal_mark(text: str, separator: str | None) -> str | None:
-    """Find the decimal mark of a number; None if its only mark may be either, before three digits.
+    """Find the decimal mark of a number; None if it is ambiguous.
 
-    A point is the decimal mark of files that commas separate, and of text in workbooks.
+    A single mark before three digits may be either. A point is the decimal mark of files that commas separate, and of
+    text in workbooks.
     """
-    one = _ONE_MARK.fullmatch(text)
-    if one is None:
+    single = _ONE_MARK.fullmatch(text)
+    if single is None:
         return next((mark for mark, pattern in _GROUPED.items() if pattern.fullmatch(text)), ".")
-    integer, mark, fraction = one.groups()
+    integer, mark, fraction = single.groups()
     is_certain = len(fraction) != _GROUP_DIGITS or len(integer) > _GROUP_DIGITS or integer.startswith("0")
     return mark if is_certain or (mark == "." and separator in {",", None}) else None
 
 
 def read_instant(cell: Cell) -> dt.datetime | Invalid:
-    """Instant of a cell, in UTC if it has no zone, of years for which days before and after can be calculated."""
+    """Read the instant of a cell; one without a zone is in UTC."""
     if isinstance(cell, dt.datetime):
         # to the nearest second: a spreadsheet stores a fraction of a day
         found = {(cell if cell.year == dt.MAXYEAR else cell + dt.timedelta(milliseconds=500)).replace(microsecond=0)}
@@ -465,7 +469,7 @@ def read_instant(cell: Cell) -> dt.datetime | Invalid:
 
 
 def _possible_instants(text: str) -> set[dt.datetime]:
-    """Every instant that a text may mean; between points the day comes before the month."""
+    """Return all possible meanings; between points the day precedes the month."""
     with contextlib.suppress(ValueError):
         return {dt.datetime.fromisoformat(text)}
     found = _DATE.fullmatch(text)
@@ -492,10 +496,11 @@ def write_table(
     editable: Collection[str],
     choices: Sequence[str] = (),
 ) -> None:
-    """Write a table, by the name of the file to a workbook or as CSV; it is replaced completely or left unchanged.
+    """Write a table to a workbook or CSV file, by the file's name.
 
-    Columns of `ids` are stored exactly; in other text, characters that a workbook cannot hold are replaced. Headings of
-    `editable` columns have a colour, and a list offers the `choices` in the first column.
+    The file is replaced completely or left unchanged. Columns of `ids` are stored exactly; in other text, characters
+    that a workbook cannot hold are replaced. Headings of `editable` columns have a colour, and a list offers the
+    `choices` in the first column.
     """
     if not is_workbook(file):
         write_text(file, f"{BYTE_ORDER_MARK}{_csv_text(frame)}", private=True)
@@ -517,7 +522,7 @@ def _csv_text(frame: pd.DataFrame) -> str:
 
 
 def _csv_cell(value: Any) -> str:  # noqa: ANN401
-    """Format a cell: amounts with all digits, dates as ISO 8601, guarded text, null as nothing."""
+    """Format a cell of a CSV file exactly; guard text, omit null."""
     if isinstance(value, str):
         return guard(value)
     if pd.isna(value):
@@ -528,7 +533,7 @@ def _csv_cell(value: Any) -> str:  # noqa: ANN401
 
 
 def _workbook_cell(value: Any) -> Any:  # noqa: ANN401
-    """Convert a cell: text that a workbook can hold and that is read back, and no time that it would change."""
+    """Convert a cell so that a workbook stores and returns it unchanged."""
     if isinstance(value, str) and value:
         text = workbook_text(value)
         return f"{GUARD}{text}" if text.startswith(GUARD) else text

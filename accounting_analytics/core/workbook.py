@@ -1,4 +1,4 @@
-"""Workbooks of Excel: texts never become formulas, numbers or links, and no amount loses a digit."""
+"""Excel workbooks in which texts stay texts, and no amount loses a digit."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ WORKBOOK_SUFFIX = ".xlsx"
 MAX_ROWS, MAX_TEXT = 1_048_576, 32_767
 _AS_TEXT = {"strings_to_formulas": False, "strings_to_numbers": False, "strings_to_urls": False}
 _NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")
-"""Characters that XML does not have, and the code that stands for them in workbooks."""
+"""Characters that XML does not have, and the escape code of workbooks for them."""
 _NOT_IN_NAMES, _MAX_NAME = "[]:*?/\\", 31
 FIRST_DAY = dt.date(1900, 3, 1)
-"""Earlier days, of which Excel counts one too many, are text."""
+"""Earlier days are written as text, because Excel counts 29 February 1900, which did not exist."""
 _MIN_WIDTH, _MAX_WIDTH, _MEASURED_ROWS = 8, 60, 200
 _MARGIN = 3
 """Characters for the button of the filter in the header."""
@@ -50,7 +50,7 @@ class ColumnSheet(NamedTuple):
     editable : collection of str
         Columns whose heading has a colour; where there are some, all columns of text are formatted as such.
     choices : sequence of str
-        What a list offers in the first column, from a sheet of their own; other text stays possible.
+        Values that a list offers in the first column, from a sheet of their own; other text stays possible.
     """
 
     name: str
@@ -65,7 +65,7 @@ class ColumnSheet(NamedTuple):
 
 
 class Workbook:
-    """A workbook that is being written; it has each format of cells once."""
+    """A workbook that is being written; equal formats are created once."""
 
     def __init__(self, made: Any, amount_format: str) -> None:  # noqa: ANN401 (untyped package)
         self.amount_format = amount_format
@@ -73,14 +73,14 @@ class Workbook:
         self._formats: dict[tuple[tuple[str, object], ...], Any] = {}
 
     def format(self, **properties: object) -> Any:  # noqa: ANN401 (untyped package)
-        """Format of cells with some properties."""
+        """Return the format with these properties."""
         key = tuple(sorted(properties.items()))
         if key not in self._formats:
             self._formats[key] = self._made.add_format(properties)
         return self._formats[key]
 
     def add_sheet(self, name: str, *, is_landscape: bool = False) -> Any:  # noqa: ANN401 (untyped package)
-        """Add an empty sheet that is as wide as a page when it is printed."""
+        """Add an empty sheet that prints as wide as a page."""
         sheet = self._made.add_worksheet(_sheet_name(name))
         sheet.fit_to_pages(1, 0)
         sheet.set_footer("&L&A&RPage &P of &N")
@@ -89,7 +89,7 @@ class Workbook:
         return sheet
 
     def add_columns(self, sheet: ColumnSheet) -> None:
-        """Add a sheet of columns, which people filter and print."""
+        """Add a sheet of columns that people filter and print."""
         worksheet = self.add_sheet(sheet.name, is_landscape=True)
         worksheet.freeze_panes(1, 0)
         worksheet.repeat_rows(0, 0)
@@ -114,7 +114,7 @@ class Workbook:
         of_text: Any,  # noqa: ANN401 (a format)
         of_amount: Any,  # noqa: ANN401 (a format)
     ) -> None:
-        """Write a cell: a number, a day or an instant where Excel keeps it exactly, else text."""
+        """Write a cell with its type, or as text if Excel changes it."""
         if isinstance(value, Decimal):
             if has_too_many_digits(value):
                 worksheet.write_string(*place, f"{value:,f}", of_amount)
@@ -133,7 +133,7 @@ class Workbook:
             worksheet.write_string(*place, workbook_text(str(value)), of_text)
 
     def _offer(self, worksheet: Any, sheet: ColumnSheet) -> None:  # noqa: ANN401
-        """Write a sheet of choices, and offer them; the spreadsheet asks whether other text is meant."""
+        """Offer choices in the first column; other text is possible."""
         choices, text = self._made.add_worksheet(_CHOICES), self.format(num_format="@")
         choices.set_column(0, 0, _width("", sheet.choices), text)
         choices.write_column(0, 0, sheet.choices, text)
@@ -149,7 +149,7 @@ class Workbook:
 
 @contextmanager
 def new_workbook(path: Path, amount_format: str, *, private: bool = False) -> Iterator[Workbook]:
-    """Workbook that replaces the file completely when the block ends, or leaves it unchanged; no temporary files."""
+    """Create a workbook that replaces the file when the block ends."""
     xlsxwriter = require_xlsxwriter()
     content = io.BytesIO()
     with xlsxwriter.Workbook(content, {**_AS_TEXT, "in_memory": True}) as made:
@@ -166,7 +166,7 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
 
 
 def is_workbook(file: Path) -> bool:
-    """Whether a file is an Excel workbook by its name."""
+    """Return whether a file name is that of an Excel workbook."""
     return file.suffix.lower() == WORKBOOK_SUFFIX
 
 
@@ -176,39 +176,42 @@ def require_xlsxwriter() -> Any:  # noqa: ANN401 (a module)
 
 
 def require_workbook_name(path: Path) -> None:
-    """Refuse a file whose name is not that of a workbook, or a machine that cannot write one."""
+    """Refuse a name that is not a workbook's, or a missing package."""
     require_xlsxwriter()
     if not is_workbook(path):
         raise InputError(f"{path}: a workbook needs a name that ends in {WORKBOOK_SUFFIX}; nothing was written")
 
 
 def workbook_text(text: str) -> str:
-    """Text that a cell can hold: without the characters that XML does not have, and cut where it is too long."""
+    """Replace characters that XML lacks, and shorten text to a cell."""
     return shorten(_NOT_IN_WORKBOOKS.sub("\N{REPLACEMENT CHARACTER}", text), limit=MAX_TEXT)
 
 
 def line_text(text: str) -> str:
-    """Text that a cell can hold on one line."""
+    """Convert text to one line of a cell."""
     return workbook_text(printable(text, " "))
 
 
 def is_text_of_a_workbook(text: str) -> bool:
-    """Whether a workbook has all characters of a text."""
+    """Return whether a workbook can hold all characters of a text."""
     return not _NOT_IN_WORKBOOKS.search(text)
 
 
 def has_too_many_digits(amount: Decimal) -> bool:
-    """Whether an amount has more than the 15 digits that Excel keeps."""
+    """Return whether an amount exceeds the 15 digits that Excel keeps."""
     return abs(to_minor_units(amount, fraction_digits(amount))) >= MAX_UNITS
 
 
 def grouped_format(scale: int) -> str:
-    """Format of amounts with separators."""
+    """Return a number format with thousands separators."""
     return f"#,##0{'.' if scale else ''}{'0' * scale}"
 
 
 def amount_format(scale: int, amounts_in: AmountsIn | None) -> str:
-    """Format of amounts with all their digits, or in thousands or millions: a comma at its end leaves out three."""
+    """Return a number format, optionally in thousands or millions.
+
+    Each comma at its end leaves out three digits.
+    """
     if amounts_in is None:
         return grouped_format(scale)
     unit = AMOUNT_UNITS[amounts_in]
@@ -216,18 +219,18 @@ def amount_format(scale: int, amounts_in: AmountsIn | None) -> str:
 
 
 def accounting_format(number: str) -> str:
-    """Format with negative numbers in parentheses and a dash for zero; the signs end below each other."""
+    """Return a format with parentheses for negatives and a dash for zero."""
     return f'{number}_);({number});"–"_);@_)'  # noqa: RUF001 (an en dash)
 
 
 def _sheet_name(title: str) -> str:
-    """Title as the name of a sheet: at most 31 characters, without those that Excel refuses."""
+    """Shorten a title to a valid sheet name."""
     name = "".join(" " if letter in _NOT_IN_NAMES else letter for letter in printable(title, " "))
     return name[:_MAX_NAME].strip("' ") or "Sheet"
 
 
 def _width(name: str, values: Sequence[Any]) -> int:
-    """Width of a column: that of its longest amount or total, because Excel shows ``###`` instead; text has a limit."""
+    """Return the width of a column; Excel shows ``###`` for wider amounts."""
     amounts = [value for value in values if isinstance(value, Decimal)]
     if amounts:
         shown = [f"{amount:,f}" for amount in (min(amounts), max(amounts), sum(amounts, Decimal(0)))]
