@@ -1,4 +1,4 @@
-"""Access tokens: given as text, read from a file, or issued for OAuth 2.0 client credentials."""
+"""Access tokens: given as text, read from a file, or issued by OAuth 2.0."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ _NEVER = float("inf")
 
 
 class Credentials:
-    """A token given as text, which cannot be renewed; its subclasses are sources of tokens."""
+    """A token given as text, which cannot be renewed; subclasses are other sources."""
 
     def __init__(self, token: Secret | None) -> None:
         self._token, self._renew_at = token, _NEVER
 
     def token(self, deadline: Deadline, refused: Secret | None = None) -> Secret:
-        """Return a token that is valid for some time; if there is one, another than one that the service refused."""
+        """Return a valid token; renew it if the service refused this one."""
         if self._token is None or time.monotonic() >= self._renew_at or self._token == refused:
             self._token = self._issue(deadline)
         return self._token
@@ -45,7 +45,7 @@ class Credentials:
         return
 
     def _issue(self, deadline: Deadline) -> Secret:  # noqa: ARG002 (no request is sent)
-        """Return another token than before, if there is one."""
+        """Return a new token, if there is a source of new ones."""
         return self._token  # type: ignore[return-value]  # given at first
 
 
@@ -147,7 +147,7 @@ class ClientCredentials(Credentials):
         if issued.token_type.lower() != "bearer":
             kind = quote(self._sender.masked(issued.token_type, self._basic))
             raise self._no_token(f"token_type is {kind}" if issued.token_type else "token_type is missing")
-        # a negative one states no end; the service refuses the token when it has one
+        # a negative lifetime states no end; the service refuses the token when it has ended
         lifetime = _NEVER if issued.expires_in is None or issued.expires_in < 0 else issued.expires_in
         self._renew_at = requested_at + lifetime - min(_RENEW_EARLY, lifetime / _RENEW_EARLY_SHARE)
         return Secret(token)
@@ -160,7 +160,7 @@ class ClientCredentials(Credentials):
 
 
 class _Issued(msgspec.Struct):
-    """A token, or the reason why there is none."""
+    """A token, or the reason for its absence."""
 
     access_token: str = ""
     token_type: str = ""
@@ -172,7 +172,7 @@ class _Issued(msgspec.Struct):
 
 
 def read_secret_file(file: Path, name: str) -> str:
-    """Secret in a file that only its owner can read."""
+    """Read a secret from a file that only its owner can read."""
     try:
         mode = file.stat().st_mode
         secret = file.read_text(encoding="utf-8").strip()

@@ -1,4 +1,4 @@
-"""Requests to one service: sent, repeated, limited in time and size; every failure is a named error without secrets.
+"""Requests to one service: retries, limits, and errors without secrets.
 
 Reads are retried when the service or the network fails temporarily. Changes are sent once. No request starts after the
 deadline, before the rate limit allows it, or sooner than the service asked to wait.
@@ -61,17 +61,17 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 _log = logging.getLogger("accounting_analytics.client")
-# without this, Python prints their warnings to stderr where no logging is configured
+# without this, Python prints warnings to stderr where no logging is configured
 _log.addHandler(logging.NullHandler())
 
 MIB = 1 << 20
 CONNECT_SECONDS = 10.0
-"""Longest time to connect, and to agree on encryption after it."""
+"""Longest time to connect, and again to agree on encryption."""
 _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=100)
 _JSON = re.compile(r"application/(?:json|[\w.+-]+\+json)\s*(?:;|$)", re.IGNORECASE)
 _RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505, 507}
 _ATTEMPTS_TO_CONNECT = 2
-"""Attempts while no connection was ever made, when the address is probably wrong."""
+"""Attempts until the first connection, because then the address is probably wrong."""
 _MAX_WAIT = 120.0
 _FIRST_BACKOFF = 0.1
 _MAX_BACKOFF = 5.0
@@ -89,7 +89,7 @@ _NETWORK_ERRORS: tuple[tuple[type[Exception], type[ServiceError | InputError], s
     (httpx.DecodingError, GarbledAnswerError, "{server} sent a body that cannot be decompressed"),
     (httpx.HTTPError, TransportError, "no complete response from {server} ({kind}: {reason}); {hint}"),
 )
-"""What an error of httpx becomes: the first that matches is used."""
+"""Error class and message for each error of httpx; the first match is used."""
 _STATUS_ERRORS: Mapping[int, tuple[type[StatusError], str]] = {
     HTTPStatus.UNAUTHORIZED: (
         AuthenticationError,
@@ -101,7 +101,7 @@ _STATUS_ERRORS: Mapping[int, tuple[type[StatusError], str]] = {
     HTTPStatus.CONFLICT: (ConflictError, ""),
     HTTPStatus.TOO_MANY_REQUESTS: (RateLimitedError, ""),
 }
-"""What a status becomes, and advice that comes before the reason of the service."""
+"""Error class of a status, and advice that precedes the reason of the service."""
 _REASON_FIELDS = ("message", "display_message", "detail", "error_description", "error", "title")
 _MAX_BODY_BYTES = 65_536
 _MAX_HEADER_BYTES = 16_384
@@ -114,7 +114,7 @@ _MAX_CODE_LENGTH = 100
 class Request:
     """A request without its Authorization header; `description` starts every message about it.
 
-    `if_lost` is added to the error if it is not known whether the request was carried out.
+    `if_lost` is added to the error if the request may have been carried out.
     """
 
     description: str
@@ -131,7 +131,7 @@ class Request:
 
 
 def check_url(url: str, name: str) -> str:
-    """Return an http(s) address of a service without a trailing slash; anything else is refused."""
+    """Return an http(s) address without a trailing slash; refuse anything else."""
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
@@ -147,7 +147,7 @@ def check_url(url: str, name: str) -> str:
 
 
 def header_text(text: str, name: str, *, encoding: str = "ascii") -> str:
-    """Return text that fits a header; anything else is refused without being repeated, as it may be a secret."""
+    """Return text that fits a header; refusals do not repeat possible secrets."""
     try:
         size = len(text.encode(encoding)) if text.isprintable() and text == text.strip() else 0
     except (AttributeError, UnicodeEncodeError):
@@ -164,7 +164,7 @@ class HttpSender:
     """Sends requests to the origin of `base_url`.
 
     A forked process has connections, a rate limit and locks of its own: on a connection of its parent it may read the
-    response to a request of the parent, and a lock that another thread held during the fork stays held for ever.
+    response to a request of the parent, and a lock that another thread held during the fork is never released.
     `setting` is the name of the setting that has the address, and `hidden` are secrets to mask besides the tokens.
     """
 
@@ -191,7 +191,7 @@ class HttpSender:
             self._server += f" through the proxy {httpx.URL(proxy).netloc.decode('ascii')}"
 
     def begin_process(self) -> None:
-        """Begin with an own rate limit and without connections, which a child makes when it needs them."""
+        """Start a process with its own rate limit and without connections."""
         self.rate_limiter = RateLimiter(self._requests_per_minute)
         self._lock, self._token_lock = threading.Lock(), threading.Lock()
         self._http = None
@@ -209,14 +209,14 @@ class HttpSender:
         get_token: Callable[..., Secret],
         limits: CallLimits,
     ) -> Result:
-        """Get a token, send a request until it succeeds or fails finally, and decode its response.
+        """Send a request until it succeeds or fails finally; decode its response.
 
-        `get_token` returns a token before a deadline; if there is one, another than one that the service refused.
+        `get_token` returns a token before a deadline, and a new one, if possible, for a token that the service refused.
         """
         deadline = limits.start()
 
         def token_other_than(refused: Secret | None) -> Secret:
-            # one thread renews it for all, and the others wait no longer than their own deadline
+            # one thread renews the token for all; the others wait until their own deadline at most
             if not self._token_lock.acquire(timeout=min(max(deadline.remaining(), 0.0), threading.TIMEOUT_MAX)):
                 raise DeadlineExceededError(
                     f"{request}: no token within {deadline.seconds:g} seconds; nothing was sent"
@@ -235,7 +235,7 @@ class HttpSender:
                 if token == refused:
                     if token != self._accepted or request.method != "GET":
                         raise
-                    time.sleep(min(_FIRST_BACKOFF, max(deadline.remaining(), 0.0)))  # it was right before
+                    time.sleep(min(_FIRST_BACKOFF, max(deadline.remaining(), 0.0)))  # the token was accepted before
                 content = self.send(request, token, deadline, limits.timeout)
             self._accepted = token
             return self._decode(request, content, decode, token)
@@ -251,7 +251,7 @@ class HttpSender:
         raise problem.with_traceback(None)  # the steps of an attempt tell the caller nothing
 
     def _repeat(self, attempt: Callable[[], Result], most: int, deadline: Deadline) -> Result:
-        """Repeat attempts until one succeeds or fails finally, or until no time or attempt is left."""
+        """Repeat an attempt while it may succeed and limits allow it."""
         for number in itertools.count(1):
             try:
                 return attempt()
@@ -267,19 +267,19 @@ class HttpSender:
             allowed = min(most, _ATTEMPTS_TO_CONNECT) if isinstance(failure, NoConnectionError) else most
             if not is_temporary(failure) or number >= allowed or max(backoff, wait) >= deadline.remaining():
                 break
-            time.sleep(0.0 if is_asked else backoff)  # the rate limiter waits for what the service asked
+            time.sleep(0.0 if is_asked else backoff)  # the rate limiter waits as long as the service asked
         failure = with_context(failure, f"no success after {number} attempts") if number > 1 else failure
         raise failure.with_traceback(None)
 
     def send(self, request: Request, token: Secret, deadline: Deadline, timeout: float = float("inf")) -> bytes:
-        """Send a request once, when the rate limit allows it, and return the body of a successful response."""
+        """Send a request once, within the rate limit; return its successful body."""
         self.rate_limiter.acquire(deadline, request)
         own_deadline, is_foreign = deadline.sooner(timeout), _is_foreign.set(False)
         # raised after the except clause, so that no error keeps frames of httpx, whose variables hold the headers
         try:
             return self._receive(request, token, own_deadline)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            problem = self._named(request, token, error, own_deadline)
+            problem = self._translate_error(request, token, error, own_deadline)
         finally:
             _is_foreign.reset(is_foreign)
             self.rate_limiter.end()
@@ -313,15 +313,15 @@ class HttpSender:
         return content
 
     def _hold_back(self, step: str, request: Request, deadline: Deadline) -> None:
-        """Wait where the service has asked to wait since the request started: connecting takes time.
+        """Wait if the service has asked to since the request started.
 
-        httpcore calls this at each of its steps.
+        httpcore calls this at each of its steps; connecting takes time.
         """
         if step.endswith("send_request_headers.started"):
             self.rate_limiter.acquire(deadline, request, has_started=True)
 
     def _open_client(self, request: Request) -> httpx.Client:
-        """Client of httpx, which a forked process makes anew."""
+        """Return the httpx client; a forked process creates its own."""
         if self._is_closed:
             raise InputError(f"{request}: the client is closed; connect again")
         with self._lock:
@@ -334,7 +334,7 @@ class HttpSender:
             return self._http
 
     def _read_body(self, response: httpx.Response, request: Request, deadline: Deadline) -> bytes:
-        """Decompressed body, read in chunks, so that both its time and its size are limited."""
+        """Read a decompressed body in chunks, limited in time and size."""
         content = bytearray()
         for chunk in _decompressed(response):
             content += chunk
@@ -348,7 +348,6 @@ class HttpSender:
         return bytes(content)
 
     def _require_success(self, request: Request, token: Secret, status: int, content: bytes, content_type: str) -> None:
-        """Raise the error of a response that is not a success of the interface."""
         is_success = status == HTTPStatus.OK or (request.method == "POST" and status == HTTPStatus.CREATED)
         if is_success and _JSON.match(content_type):
             return
@@ -363,23 +362,23 @@ class HttpSender:
         raise self._status_error(request, status, reason, code and self.masked(code, token)[:_MAX_CODE_LENGTH])
 
     def _status_error(self, request: Request, status: int, reason: str, code: str | None) -> StatusError:
-        """Error of an unsuccessful response, with the reason that the service gives."""
+        """Return the error of an unsuccessful status, with the service's reason."""
         of_any = InvalidRequestError if 400 <= status < 500 else ServerFaultError  # noqa: PLR2004 (errors of the client)
         error_type, advice = _STATUS_ERRORS.get(status, (of_any, ""))
         text = reason or "the service gave no reason"
         if advice and self._setting == "base_url":
             text = f"{advice} (the service: {reason})" if reason else advice
-        if status == HTTPStatus.NOT_FOUND and code is None:  # maybe of a server that does not know the interface
+        if status == HTTPStatus.NOT_FOUND and code is None:  # perhaps a server that does not know the interface
             text = f"{text}; check the address ({self._setting}) and the ids"
         if 300 <= status < 400:  # noqa: PLR2004 (following it would send the token elsewhere, or a change twice)
             text = f"the service redirects, which is not followed: give the final address as {self._setting}"
         message = f"{request}: the service responded with status {status}: {text}"
         return error_type(message, status=status, error_code=code)
 
-    def _named(
+    def _translate_error(
         self, request: Request, token: Secret, error: Exception, deadline: Deadline
     ) -> ServiceError | InputError:
-        """Return the error of this package that stands for one of httpx."""
+        """Translate an error of httpx into one of this package."""
         kind, reason, tls_error = type(error), str(error), _tls_error(error)
         is_connecting = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout)
         self._has_connected |= isinstance(error, httpx.HTTPError) and not is_connecting
@@ -391,7 +390,7 @@ class HttpSender:
             kind = httpx.HTTPError
         elif isinstance(error, httpx.ConnectTimeout):
             reason = f"nothing responded within {CONNECT_SECONDS:g} seconds"
-        error_type, sentence = next((made, text) for one, made, text in _NETWORK_ERRORS if issubclass(kind, one))
+        error_type, sentence = next((made, text) for cause, made, text in _NETWORK_ERRORS if issubclass(kind, cause))
         text = sentence.format(
             server=self._server,
             setting=self._setting,
@@ -403,7 +402,7 @@ class HttpSender:
         return error_type(f"{request}: {text}")
 
     def _decode(self, request: Request, content: bytes, decode: Callable[[bytes], Result], token: Secret) -> Result:
-        """Decode a response; one that breaks the interface in any part is refused."""
+        """Decode a response; refuse one that breaks the interface."""
         error_type: type[ProtocolError] = ProtocolError
         try:
             return decode(content)
@@ -414,12 +413,12 @@ class HttpSender:
         raise error_type(f"{request}: {self.masked(problem, token)}")
 
     def masked(self, text: str, token: Secret) -> str:
-        """Text of the service without what was sent to it in secret."""
+        """Mask all secrets that were sent, in a text of the service."""
         return masked(text, (token, *self._hidden))
 
 
 def _decompressed(response: httpx.Response) -> Iterator[bytes]:
-    """Parts of a body; one of several members of gzip, of which httpx reads the first, is read to its end."""
+    """Yield the decompressed body; httpx reads only the first gzip member."""
     if response.headers.get("content-encoding", "").strip().casefold() != "gzip" or response.is_stream_consumed:
         yield from response.iter_bytes()
         return
@@ -452,7 +451,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def is_temporary(error: ServiceError) -> bool:
-    """Whether another attempt may succeed."""
+    """Return whether another attempt may succeed."""
     if isinstance(error, StatusError):
         return error.status in _RETRYABLE_STATUSES
     is_of_network = isinstance(error, TransportError | DeadlineExceededError | GarbledAnswerError)
@@ -460,7 +459,7 @@ def is_temporary(error: ServiceError) -> bool:
 
 
 def _tls_error(error: BaseException) -> ssl.SSLError | None:
-    """TLS error that caused a failed connection, if there is one."""
+    """Find the TLS error behind a failed connection, if any."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__
@@ -468,7 +467,7 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
 
 
 def _reason(content: bytes) -> tuple[str, str | None]:
-    """Reason and error code of an error body of any form."""
+    """Read the reason and error code of an error body."""
     text = content[:_MAX_BODY_BYTES].decode("utf-8", "replace")
     try:
         body = msgspec.json.decode(content)
@@ -478,7 +477,9 @@ def _reason(content: bytes) -> tuple[str, str | None]:
         return text, None
     stated = next((body[name] for name in _REASON_FIELDS if isinstance(body.get(name), str) and body[name]), "")
     with suppress(KeyError, TypeError):  # the list of invalid values of a 422
-        stated = stated or "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in body["detail"])
+        stated = stated or "; ".join(
+            f"{'.'.join(map(str, invalid['loc']))}: {invalid['msg']}" for invalid in body["detail"]
+        )
     code = body.get("error_code")
     return stated or (text if body else ""), code if isinstance(code, str) else None
 
@@ -487,9 +488,10 @@ _is_foreign: ContextVar[bool] = ContextVar("the current request, if any, is not 
 
 
 def _keep_requests_out_of_http_logs() -> None:
-    """Drop what httpx and httpcore log about requests of this package; other users of httpx keep their logs.
+    """Drop log records of httpx and httpcore about requests of this package.
 
-    Those records contain URLs and headers, at DEBUG also headers in which a service repeats the token.
+    Those records contain URLs and headers, at DEBUG also headers in which a service repeats the token. Other users of
+    httpx keep their logs.
     """
     for name in ("httpx", *(f"httpcore.{part}" for part in ("connection", "http11", "http2", "proxy", "socks"))):
         logging.getLogger(name).addFilter(_is_of_others)  # adding it again has no effect
@@ -505,7 +507,7 @@ def _http_client(transport: httpx.BaseTransport) -> httpx.Client:
 
 
 def _transport_to(origin: httpx.URL) -> httpx.HTTPTransport:
-    """Transport to an origin, with the certificates and the proxy that the environment names."""
+    """Create a transport with the certificates and proxy of the environment."""
     proxy = _proxy_to(origin)
     try:
         # loading certificates takes time, so it is skipped where no connection is encrypted
@@ -521,14 +523,14 @@ def _transport_to(origin: httpx.URL) -> httpx.HTTPTransport:
 
 
 def _proxy_to(origin: httpx.URL) -> str | None:
-    """Proxy that the environment names for an origin; this machine itself is never reached through one."""
+    """Return the proxy that the environment names; never for this machine."""
     proxies = getproxies()
     proxy = proxies.get(origin.scheme) or proxies.get("all")
     return None if proxy is None or is_loopback(origin.host) or proxy_bypass(origin.host) else proxy
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine: ``localhost``, ``127.0.0.0/8`` or ``::1``."""
+    """Return whether a host is this machine: ``localhost``, ``127.0.0.0/8``, ``::1``."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""LedgerClient: the four operations of the Ledger Accounting Service, as wire records, and following of pages."""
+"""LedgerClient: the four operations of the service as wire records, and paging."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ListPage(Protocol):
 
     @property
     def next_page_token(self) -> str | None:
-        """Token of the next page; None on the last one."""
+        """Token of the next page; None on the last page."""
 
 
 Result = TypeVar("Result")
@@ -113,7 +113,7 @@ class LedgerClient:
     most_bytes : int, optional
         Largest response, decompressed; None is 64 MiB, and 1 GiB for a report.
     company, currency : str, optional
-        What the books of this client are headed with; the service states neither.
+        Headings of the books of this client; the service states neither.
     fiscal_year_start_month : int
         Month that years and quarters of the books are counted from.
 
@@ -163,7 +163,7 @@ class LedgerClient:
 
     @property
     def quota(self) -> Quota:
-        """What is left of the rate limit, as far as the service reports it; for all threads together."""
+        """Rest of the rate limit for all threads, as the service reports it."""
         return self._http.rate_limiter.quota
 
     def with_options(
@@ -195,7 +195,7 @@ class LedgerClient:
 
     @property
     def source(self) -> str:
-        """Service and instance, which books and frames state."""
+        """Service and instance, as books and frames state them."""
         return f"{self.base_url} {self.instance_id}"
 
     def __enter__(self) -> Self:
@@ -360,7 +360,7 @@ class LedgerClient:
         page_token: str | None = None,
         number: int | None = None,
     ) -> Result:
-        """Request one page of line entries; `number` is the page number, for messages."""
+        """Request one page of line entries; messages use `number`."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
             raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
         subject = f"ledger {_plain(ledger_id)}, {period}{'' if number is None else f', page {number}'}"
@@ -428,7 +428,7 @@ class LedgerClient:
         decoder_of_page: Callable[[int], Callable[[bytes], Page]],
         **options: Any,  # noqa: ANN401 (those of iter_line_entries)
     ) -> Iterator[Page]:
-        """Iterate over all pages of a period, with the JSON of each page decoded by what is given for its number."""
+        """Iterate over the pages of a period, decoded by page number."""
 
         def request_page(page_token: str | None, number: int) -> Page:
             decode_page = decoder_of_page(number)
@@ -451,7 +451,7 @@ class LedgerClient:
     def retrieve_decoded_report(
         self, period: Period | _LocaltimeDays, decode_report: Callable[[bytes], Result], *, tag_ids: Iterable[str] = ()
     ) -> Result:
-        """Retrieve the cash flow report of a period, whose JSON is decoded by what is given."""
+        """Retrieve the cash flow report of a period with another decoder."""
         return self._call(
             f"retrieve cash flow report ({period})",
             "/v0/reports/cash-flow",
@@ -462,7 +462,7 @@ class LedgerClient:
 
 
 class _LocaltimeDays(NamedTuple):
-    """Days in the service's own zone, which the service alone can convert to instants."""
+    """Days in the service's own zone, which only the service can convert to instants."""
 
     start_date: dt.date
     end_date: dt.date
@@ -473,10 +473,10 @@ class _LocaltimeDays(NamedTuple):
 
 
 def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: str) -> Iterator[Page]:
-    """Yield page after page up to the one without a next page token; an empty page is not the end.
+    """Yield the pages up to the last; an empty page is not the end.
 
-    `request_page` requests the page of a token (None for the first page) and of a number, and `subject` is what is
-    listed, for messages. A token that the service refuses, and a list that would never end, are errors.
+    `request_page` requests the page of a token (None for the first page) and of a number; messages name `subject`. A
+    token that the service refuses, and a list that would never end, are errors.
     """
     token: str | None = None
     tokens: set[str] = set()
@@ -513,7 +513,7 @@ def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: st
 
 
 def restart_on_expired_token(read: Callable[[], Result], *, attempts: int) -> Result:
-    """Call `read` again from its first page when a page token expires, `attempts` times in all."""
+    """Call `read` again when a page token expires, `attempts` times in all."""
     for _ in range(attempts - 1):
         with contextlib.suppress(ExpiredPageTokenError):
             return read()
@@ -521,12 +521,12 @@ def restart_on_expired_token(read: Callable[[], Result], *, attempts: int) -> Re
 
 
 def is_id(text: object) -> bool:
-    """Whether text can be an id in a path: "", "." and ".." would address another path."""
+    """Return whether a path can contain the id; "", "." and ".." change it."""
     return isinstance(text, str) and text not in {"", ".", ".."}
 
 
 def user_name(text: str) -> str:
-    """Return the name of a user for the audit log, which is sent as UTF-8; text that fits no header is refused."""
+    """Return a user name for the audit log; refuse unsuitable text."""
     return header_text(text, "modified_by", encoding="utf-8")
 
 
@@ -542,7 +542,7 @@ def _segment(identifier: str, name: str) -> str:
 
 
 def _plain(text: object) -> str:
-    """Id or name for a one-line message: as it is if it is short and printable, else quoted and shortened."""
+    """Format an id or name for a message, on one line."""
     is_plain = isinstance(text, str) and 0 < len(text) <= _MAX_TEXT_LENGTH and text.isprintable()
     return str(text) if is_plain else quote(text, limit=_MAX_TEXT_LENGTH)
 
@@ -556,7 +556,7 @@ def _dates(period: Period | _LocaltimeDays) -> dict[str, str]:
 
 
 def _join_list(texts: Iterable[str]) -> str | None:
-    """Comma-separated list, None for an empty one; a comma inside an element would split it."""
+    """Join a list with commas; refuse elements that contain one."""
     elements = to_texts(texts)
     for text in elements:
         if "," in text:

@@ -1,4 +1,4 @@
-"""Limits of requests: the time and attempts of a call, and the rate of all calls of a client."""
+"""Limits on the time and attempts of a call, and on the rate of calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MINUTE = 60.0
 _BURST_SHARE = 10
 _SHORT_PAUSE = 0.1
 _SINCE_1970 = 1e9
-"""A reset larger than this is a Unix time, a smaller one a number of seconds: both are in use."""
+"""A larger reset is a Unix time, a smaller one a number of seconds; services use both."""
 STATUSES_WITH_RETRY_AFTER = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 
 
@@ -55,7 +55,7 @@ class Deadline:
 
 @dataclass(frozen=True)
 class CallLimits:
-    """Limits of a call, as in LedgerClient: seconds of an attempt and of the call, attempts, size of the response."""
+    """Limits of a call, as in LedgerClient: times, attempts, response size."""
 
     timeout: float
     deadline: float | Deadline
@@ -68,13 +68,13 @@ class CallLimits:
             raise ConfigurationError("timeout, deadline, max_attempts and most_bytes must be positive")
 
     def start(self) -> Deadline:
-        """Deadline of a call that starts now."""
+        """Start the deadline of a call."""
         return self.deadline if isinstance(self.deadline, Deadline) else Deadline(self.deadline)
 
 
 @dataclass(frozen=True)
 class Quota:
-    """The rate limit that the service last reported, less the requests sent since; None where it reported nothing.
+    """Rate limit last reported by the service, less the requests sent since; None if not reported.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Quota:
 
 
 class RateLimiter:
-    """Spreads requests below a maximum rate, respects waits that the service asks for, and stays within its quota.
+    """Spreads requests below a maximum rate, and respects waits and quota of the service.
 
     A tenth of the requests per minute may start in one burst.
     """
@@ -137,7 +137,7 @@ class RateLimiter:
     def acquire(self, deadline: Deadline, request: object, *, has_started: bool = False) -> None:
         """Wait until a request may start; one :meth:`end` must follow.
 
-        One that has started, and is not sent yet, waits only where the service has asked to wait since.
+        A request that has started, and is not sent yet, waits only where the service has asked to wait since.
         """
         while True:
             with self._lock:
@@ -154,14 +154,14 @@ class RateLimiter:
             time.sleep(wait)
 
     def update(self, status: int, headers: Mapping[str, str]) -> None:
-        """Read from a response how long it asks to wait, after a 429 for a moment at least, and what it allows."""
+        """Read waits and quota from a response; a 429 requires a short wait."""
         now, sent_at = time.monotonic(), _http_date(headers.get("date", ""))
         sent_at = time.time() if sent_at is None else sent_at  # dates are compared with the clock of the service
         wait = retry_after(headers, sent_at) if status in STATUSES_WITH_RETRY_AFTER else None
         if wait is None and status == HTTPStatus.TOO_MANY_REQUESTS:
             wait = _SHORT_PAUSE
         limit, remaining, reset = (
-            _number(headers.get(f"x-ratelimit-{one}")) for one in ("limit", "remaining", "reset")
+            _number(headers.get(f"x-ratelimit-{name}")) for name in ("limit", "remaining", "reset")
         )
         with self._lock:
             self._date = headers.get("date", self._date)
@@ -179,7 +179,7 @@ class RateLimiter:
             self._in_flight -= 1
 
     def wait(self) -> float:
-        """Seconds until a request may start."""
+        """Return the seconds until a request may start."""
         with self._lock:
             return self._seconds()
 
@@ -196,12 +196,12 @@ class RateLimiter:
         self._in_flight += 1
         self._sent += 1
         if self._remaining is not None:
-            # in a new window the next response reports what it allows
+            # in a new window the next response reports the new quota
             self._remaining = None if now >= self._reset_at else self._remaining - 1
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds of a Retry-After header, given as a number or an HTTP date; None where it is missing or unusable.
+    """Read a Retry-After header, a number or date; None if unusable.
 
     `now` is Unix time in seconds.
     """
@@ -211,7 +211,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _http_date(text: str) -> float | None:
-    """Unix time of a date in a header; one without a zone is UTC, as HTTP dates are."""
+    """Convert a header date to Unix time; its default is UTC."""
     try:
         return as_utc(parsedate_to_datetime(text)).timestamp()
     except (TypeError, ValueError, IndexError, OverflowError):
@@ -219,7 +219,7 @@ def _http_date(text: str) -> float | None:
 
 
 def _number(text: str | None) -> float | None:
-    """Finite number of a header; None where it is missing or unusable."""
+    """Read a finite number from a header; None if unusable."""
     try:
         number = float(text or "")
     except ValueError:

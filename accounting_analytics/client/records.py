@@ -175,7 +175,7 @@ Nested = TypeVar("Nested", CashFlowLedger, CashLedgerBalance)
 
 
 def flattened(nested: Iterable[Nested]) -> Iterator[Nested]:
-    """Ledgers or balances of a report in one list, children after their parent."""
+    """List nested ledgers or balances, children after their parent."""
     for parent in nested:
         yield parent
         yield from flattened(parent.children)

@@ -1,4 +1,4 @@
-"""Secrets: written into the Authorization header, and masked wherever they could be printed."""
+"""Secrets: sent in the Authorization header, and masked wherever they could be printed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Secret(httpx.Auth):
 
 
 def masked(text: str, secrets: Iterable[Secret]) -> str:
-    """Text with every secret in it masked, also where it is percent-encoded."""
+    """Mask every secret in a text, even if percent-encoded."""
     encoded = {encode(secret.reveal()) for secret in secrets for encode in (str, quote, quote_plus)} - {""}
     for value in sorted(encoded, key=len, reverse=True):
         # a short secret may be part of an ordinary word: it is masked only as a whole word
@@ -64,16 +64,16 @@ def masked(text: str, secrets: Iterable[Secret]) -> str:
 
 
 def known_secrets(environment: Mapping[str, str]) -> list[Secret]:
-    """Return the secrets that the environment contains or whose files it names."""
+    """Return the secrets in the environment and in the files it names."""
     values = {environment.get(name, "") for name in _VARIABLES}
     for name in _VARIABLES:
-        with suppress(OSError, UnicodeDecodeError):  # what needs the file fails with its own error
+        with suppress(OSError, UnicodeDecodeError):  # the code that needs the file raises its own error
             values.add(Path(environment.get(f"{name}_FILE", "")).read_text(encoding="utf-8").strip())
     return [Secret(value) for value in sorted(values - {""})]
 
 
 def is_secret_parameter(name: str, value: object, secrets: Iterable[Secret]) -> bool:
-    """Whether a parameter is named like a secret, or its value is one."""
+    """Return whether a parameter has the name or value of a secret."""
     text = str(value).strip()
     is_known = any(text == secret.reveal() for secret in secrets)
     return is_known or bool(_SECRET_NAME.search(name)) or text.lower().startswith("bearer ")

@@ -1,4 +1,4 @@
-"""Connect to the configured service: options over environment variables over a TOML profile over defaults."""
+"""Connection settings: options over environment variables over a TOML profile over defaults."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/]*@")
 _DEFAULTS = {"instance_header": "service-instance-id", "fiscal_year_start_month": "1"}
 _SECRETS = ("token", "client_secret")
 _TOKEN_SOURCES = ("token", "token_file", "token_url")
-"""Settings that name a token or its source; the one with the highest priority is used, then the first."""
+"""Settings for a token or its source; the highest priority is used, then the first."""
 _NAMES_OF_CLIENTS = (
     "base_url",
     *_TOKEN_SOURCES,
@@ -107,7 +107,6 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
 
 
 def _credentials(settings: Settings, token_source: str) -> str | Credentials:
-    """Token or its source."""
     if token_source == "token":  # noqa: S105 (name of a setting)
         return str(settings["token"])
     if token_source == "token_file":  # noqa: S105 (name of a setting)
@@ -123,7 +122,10 @@ def _credentials(settings: Settings, token_source: str) -> str | Credentials:
 
 
 class Presentation(NamedTuple):
-    """What statements are headed with, and the first month of the fiscal year; the service states none of it."""
+    """Company and currency for headings, and first month of the fiscal year.
+
+    The service states none of these.
+    """
 
     company: str | None = None
     currency: str | None = None
@@ -131,7 +133,7 @@ class Presentation(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A setting: its name, value, source, and the rank of the source, of which the lowest counts."""
+    """A setting: its name, value, source, and the rank of the source; the lowest rank is used."""
 
     name: str
     value: str | None
@@ -140,7 +142,7 @@ class Setting(NamedTuple):
 
     @property
     def masked_value(self) -> str | None:
-        """Value with secrets masked, also a password in an address."""
+        """Value with secrets masked, including a password in an address."""
         if self.name in _SECRETS and self.value:
             return MASK
         return self.value and _USER_OF_ADDRESS.sub(f"{MASK}@", self.value)
@@ -161,7 +163,7 @@ class Settings:
         return next(setting for setting in self.settings if setting.name == name)
 
     def presentation(self) -> Presentation:
-        """Company, currency and fiscal year, checked."""
+        """Return company, currency and fiscal year, checked."""
         for name in ("company", "currency"):
             text = self[name]
             self._require(text is None or is_heading(text), name, HEADING)
@@ -170,34 +172,34 @@ class Settings:
         return Presentation(self["company"], self["currency"], int(month))
 
     def scale(self) -> int | None:
-        """Fraction digits of the currency, checked; None where no setting states them."""
+        """Return the currency's fraction digits, checked; None if not set."""
         digits = self["scale"]
         self._require(digits is None or digits in _SCALES, "scale", f"the currency's fraction digits, 0 to {MAX_SCALE}")
         return None if digits is None else int(digits)
 
     def number(self, name: str) -> float | None:
-        """Value of a setting that is a number."""
+        """Return the value of a setting as a number."""
         text = self[name]
         self._require(text is None or _NUMBER.fullmatch(text), name, "a number")
         return None if text is None else float(text)
 
     def _require(self, condition: object, name: str, expected: str) -> None:
-        """Refuse a setting, naming its value, where it was set, and what it must be."""
+        """Refuse a setting; name its value, source and expected value."""
         if not condition:
             setting = self._setting(name)
             where = f"{setting.source} of {self.file}" if setting.source.startswith("profile") else setting.source
             raise ConfigurationError(f"{name} is {quote(setting.value)} ({where}); it must be {expected}")
 
     def depreciation(self) -> tuple[str, ...]:
-        """Ledgers of depreciation, which a semicolon separates."""
+        """Return the ledgers of depreciation, separated by semicolons in the setting."""
         return tuple(filter(None, map(str.strip, (self["depreciation"] or "").split(";"))))
 
     def names_books(self) -> bool:
-        """Whether local books are configured in the place of a service, which otherwise comes first."""
+        """Return whether local books are configured before a service."""
         return self.first_set(("base_url", "books")) == "books"
 
     def first_set(self, names: tuple[str, ...]) -> str | None:
-        """Name of the setting with the highest priority: option, environment, then profile; None if none is set."""
+        """Return the set name of highest priority; None if none is set."""
         found = [setting for setting in map(self._setting, names) if setting.value]
         return min(found, key=lambda setting: setting.rank).name if found else None
 
@@ -214,7 +216,7 @@ class Settings:
 
 
 def configuration_file() -> Path:
-    """Path of the configuration file, which need not exist."""
+    """Return the path of the configuration file, which need not exist."""
     return platformdirs.user_config_path("accounting-analytics") / "config.toml"
 
 
@@ -248,7 +250,7 @@ def _require_known(names: Iterable[str], where: str) -> None:
 
 
 def _profile(file: Path, name: str) -> dict[str, Any]:
-    """Return the settings of a profile, which must exist unless it is the default one."""
+    """Return the settings of a profile; only the default may be missing."""
     try:
         profiles = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

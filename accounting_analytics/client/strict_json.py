@@ -1,9 +1,9 @@
-"""Strict decoding of JSON into wire records: whatever decoding would change silently is refused.
+"""Strict decoding of JSON: values that decoding would change silently are refused.
 
 msgspec keeps the last of two equal names in one object, reads amounts from texts like ``"1_000"`` and rounds instants
-to microseconds. jiter looks for equal names and for numbers that JSON does not have, and two patterns find the others;
-a second reader then names the field. Lone surrogates in texts that are not ids are the exception: no text in UTF-8 can
-hold them, so they become U+FFFD and are counted.
+to microseconds. jiter finds equal names, and numbers that JSON does not have; two patterns find the others; a second
+reader then names the field. Lone surrogates in texts that are not ids are the exception: no text in UTF-8 can hold
+them, so they become U+FFFD and are counted.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ Decoded = TypeVar("Decoded")
 
 
 def _field_names(kind: type) -> frozenset[str]:
-    """Names of the fields of wire records that have a type, or None."""
-    structs = (one for one in vars(records).values() if isinstance(one, type) and issubclass(one, msgspec.Struct))
+    """List the fields of wire records that have a type, or None."""
+    structs = (
+        member for member in vars(records).values() if isinstance(member, type) and issubclass(member, msgspec.Struct)
+    )
     fields = itertools.chain.from_iterable(map(msgspec.structs.fields, structs))
     return frozenset(field.name for field in fields if field.type in {kind, kind | None})
 
 
 def other_text_of(names: Iterable[str]) -> re.Pattern[bytes]:
-    """Pattern of a field with one of these names whose value is a text that is not a number of JSON."""
+    """Match a field with one of these names whose text is not a number."""
     return re.compile(rf'"(?:{"|".join(names)})"{_COLON}"(?!{_NUMBER.pattern}")'.encode())
 
 
@@ -58,7 +60,7 @@ _MAX_SHOWN = 80
 
 
 class NotJSONError(Exception):
-    """The text is not complete, valid JSON: it is truncated or corrupted, so a retry may succeed."""
+    """The text is truncated or corrupted JSON, so a retry may succeed."""
 
 
 class NotTheInterfaceError(Exception):
@@ -66,7 +68,7 @@ class NotTheInterfaceError(Exception):
 
 
 def decode(content: bytes, kind: type[Decoded]) -> Decoded:
-    """Decode a response; raise NotJSONError for a damaged one, and NotTheInterfaceError for one that is wrong."""
+    """Decode a response; NotJSONError means damaged, NotTheInterfaceError means wrong."""
     has_lone, replaced = has_lone_surrogate(content), 0
     # the patterns do not find names, amounts and instants that are escaped
     if has_lone or _ESCAPED_ASCII.search(content) or _OTHER_AMOUNT.search(content) or _FINE_INSTANT.search(content):
@@ -94,12 +96,12 @@ def decode(content: bytes, kind: type[Decoded]) -> Decoded:
 
 
 def has_lone_surrogate(content: bytes) -> bool:
-    """Whether a text contains the escape of a surrogate that is not one of a pair."""
+    """Return whether a text contains the escape of an unpaired surrogate."""
     return _SURROGATE.search(content) is not None and any(escape[1] for escape in _ESCAPE.finditer(content))
 
 
 def _refuse_wrong_fields(content: bytes) -> None:
-    """Raise the error of the first wrong field of any object; text that is not JSON is left to others."""
+    """Refuse the first wrong field of any object; ignore invalid JSON."""
     with suppress(ValueError, RecursionError):
         json.loads(content, object_pairs_hook=_checked, parse_constant=_NotANumber, parse_float=str)
 
@@ -111,13 +113,13 @@ class _NotANumber(str):
 
 
 def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Fields of an object of JSON, none of which decoding would change."""
+    """Return the fields of an object; refuse those that decoding would change."""
     fields = dict(pairs)
     identity = next((fields[name] for name in ("id", "line_id", "ledger_id") if name in fields), None)
     names: set[str] = set()
     for name, value in pairs:
         values = value if isinstance(value, list) else [value]
-        constant = next((one for one in values if isinstance(one, _NotANumber)), None)
+        constant = next((element for element in values if isinstance(element, _NotANumber)), None)
         if name in names:
             problem = f"duplicate JSON key {name!r}"
         elif constant is not None:
@@ -126,7 +128,7 @@ def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             problem = f"{name} {quote(value, limit=_MAX_SHOWN)} is not a number"
         elif name in _INSTANTS and isinstance(value, str) and _FINE.search(value):
             problem = f"{name} {quote(value, limit=_MAX_SHOWN)} is finer than microseconds"
-        elif _ID_NAME.fullmatch(name) and any(isinstance(one, str) and _LONE.search(one) for one in values):
+        elif _ID_NAME.fullmatch(name) and any(isinstance(element, str) and _LONE.search(element) for element in values):
             problem = f"{name} {quote(value, limit=_MAX_SHOWN)} has a lone surrogate, which no id can have"
         else:
             names.add(name)
@@ -136,7 +138,7 @@ def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _record_id(content: bytes, problem: str) -> str:
-    """Id of the record that the path in a message (``$.records[3].amount``) names; empty if there is none."""
+    """Find the id of the record that a message's path names."""
     with suppress(msgspec.DecodeError, IndexError, KeyError, TypeError):
         record = msgspec.json.decode(content)["records"][int(re.findall(r"\$\.records\[(\d+)\]", problem)[0])]
         return f" (line {quote(str(record['id']), limit=_MAX_SHOWN)})"
