@@ -1,6 +1,6 @@
-"""The embedded service: the interface in full over the books of an SQLite or PostgreSQL database, and imports of books.
+"""The embedded service: the whole interface over a database, and imports of books.
 
-The names load on first use, so that printing help stays fast.
+The database is SQLite or PostgreSQL. The names load on first use, so that printing help stays fast.
 """
 
 import lazy_loader

@@ -54,7 +54,7 @@ _HOST_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 @dataclass(frozen=True)
 class ServiceOptions:
-    """How to run the service; every option has a default that is safe on this machine.
+    """Options of the service; every option has a default that is safe on this machine.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class ServiceOptions:
 
     @property
     def is_remote(self) -> bool:
-        """Whether other machines can reach the host."""
+        """True if other machines can reach the host."""
         try:
             return self.host != "localhost" and not ipaddress.ip_address(self.host).is_loopback
         except ValueError:
@@ -108,7 +108,7 @@ class ServiceOptions:
 
     @property
     def allowed_hosts(self) -> list[str]:
-        """Host names that requests may use: any one if other machines can reach the host, unless some are public."""
+        """Host names that requests may use; all for a remote host without public ones."""
         if self.is_remote and not self.public_hosts:
             return ["*"]
         return ["localhost", LOOPBACK, "[::1]", self.host, *self.public_hosts]
@@ -119,29 +119,29 @@ _DEFAULTS = ServiceOptions()
 
 MAX_READS = 40
 MAX_REPORTS = 4
-"""Reports that are calculated at the same time: each needs tens of megabytes, and more of them are not faster."""
+"""Reports that are calculated in parallel: each needs tens of megabytes, and more of them are not faster."""
 
 MAX_CHANGES = 4
-"""Changes that wait for the write lock at the same time, or hold it: others wait without a thread."""
+"""Changes that hold the write lock or wait for it in a thread; further ones wait without a thread."""
 
 MAX_BODY = 64 * 1024
-"""Bytes of a body."""
+"""Largest body, in bytes."""
 
 BODY_DEADLINE = 20
 """Seconds within which the whole body must arrive."""
 
 
 def create_app(store: Store, options: ServiceOptions = _DEFAULTS) -> ASGIApp:
-    """ASGI application that serves the books of a store."""
+    """Create an ASGI application that serves the books of a store."""
     service = LedgerService(store, options)
     app = Starlette(routes=_routes(service), exception_handlers=_ERROR_HANDLERS)
     app.router.redirect_slashes = False
-    # a web page that rebinds its own name to this address names another host
+    # a web page that rebinds its own name to this address sends another host name
     return ResponseHeaders(TrustedHostMiddleware(app, options.allowed_hosts, www_redirect=False))
 
 
 def _routes(service: LedgerService) -> list[Route]:
-    """Operations in threads; changes that wait never take the threads of readers."""
+    """Return the routes; waiting changes never take the threads of readers."""
     reads, reports, changes = map(CapacityLimiter, (MAX_READS, MAX_REPORTS, MAX_CHANGES))
 
     def endpoint_of(operation: Operation) -> _Endpoint:
@@ -171,7 +171,7 @@ def _routes(service: LedgerService) -> list[Route]:
 
 
 class LedgerService:
-    """The operations over a store, for requests with a token of one of its instances."""
+    """Operations on a store, for requests with a token of an instance."""
 
     def __init__(self, store: Store, options: ServiceOptions) -> None:
         self._store = store
@@ -179,7 +179,7 @@ class LedgerService:
         self._page_token_key = store.page_token_key()
 
     def carry_out(self, operation: Operation, request: Request, instance: Instance, body: bytes = b"") -> Response:
-        """Parse a request, call the function of its operation, and respond with what it returns."""
+        """Parse a request, call its operation, and encode the result."""
         query = parse_query(operation.query or Query, request.query_params.multi_items())
         parsed: dict[str, Struct] = {} if operation.query is None else {"query": query}
         if operation.body is not None:
@@ -195,7 +195,7 @@ class LedgerService:
         return json_response(result, operation.status)
 
     def is_available(self) -> bool:
-        """Whether the database can be read."""
+        """Return whether the database can be read."""
         try:
             self._store.page_token_key()
         except (OperationRefusedError, SQLAlchemyError):
@@ -203,7 +203,10 @@ class LedgerService:
         return True
 
     def admit(self, request: Request) -> Instance:
-        """Instance of the request's token, which its header must name; 401, 404, 422 or 429 otherwise."""
+        """Return the instance of the token; else refuse with 401, 404, 422 or 429.
+
+        The header of the request must name the same instance.
+        """
         instance = self._authenticated(request)
         request.state.instance = instance
         limits = self._rate_limits.acquire(instance.pk)
@@ -241,14 +244,14 @@ class LedgerService:
 
 
 def unauthorized(*, with_token: bool) -> OperationRefusedError:
-    """Return the 401 for a request with a bearer token or without (RFC 6750, 3.1), whatever is wrong with the token."""
+    """Return the 401 for a request with or without a token (RFC 6750, 3.1)."""
     msg = "a valid access token is required: Authorization: Bearer <token>"
     challenge = f"Bearer {REALM}" + (', error="invalid_token"' if with_token else "")
     return OperationRefusedError(msg, status=401, error_code="unauthorized", headers={"www-authenticate": challenge})
 
 
 async def _read_body(request: Request) -> bytes:
-    """Body of a request; 415 unless it is JSON, 413 as soon as it is too large, 408 if it is too late."""
+    """Read a JSON body; refuse another type, large or late ones."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         raise OperationRefusedError(f"the body must be sent as {JSON}", status=415, error_code="unsupported_media_type")
     body = bytearray()
@@ -268,12 +271,12 @@ async def _read_body(request: Request) -> bytes:
 
 
 def json_response(body: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """Response with a struct as its JSON body."""
+    """Respond with a struct as JSON."""
     return Response(encode(body), status, headers, media_type=JSON)
 
 
 def error_response(error: OperationRefusedError) -> Response:
-    """Response to an operation that was refused."""
+    """Respond to an operation that was refused."""
     detail = {"detail": error.detail}
     body = (
         msgspec.convert(detail, ValidationError) if error.detail else Error.from_message(str(error), error.error_code)
@@ -297,12 +300,12 @@ async def _http_error(_: Request, error: HTTPException) -> Response:
 
 
 async def _client_disconnected(_: Request, __: Exception) -> Response:
-    """Return a response that nothing reads: a client that disconnects during its request is not a failure."""
+    """Respond to a client that has disconnected, which is not a failure."""
     return Response(status_code=HTTPStatus.BAD_REQUEST)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Hide the cause of an unexpected failure from the client; the log has it."""
+    """Hide the cause of an unexpected failure; only the log has it."""
     reason = str(error).partition("\n")[0] if isinstance(error, SQLAlchemyError) else ""
     _log.error("request %s failed: %s %s", request.state.request_id, type(error).__name__, reason)
     msg = "the service failed; a change may or may not have been made"
@@ -322,10 +325,10 @@ _WINDOW = 60.0
 
 
 class RateLimits:
-    """Counts the requests of every instance by the minute, which begins with its first; safe to use from any thread.
+    """Counts the requests of each instance by minute, in any thread.
 
-    Refused requests do not count, so a client that waits until the minute ends is served. Without a limit nothing is
-    counted.
+    The minute begins with its first request. Refused requests do not count, so a client that waits until the minute
+    ends is served. Without a limit nothing is counted.
     """
 
     def __init__(self, requests_per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -339,9 +342,9 @@ class RateLimits:
         self._minutes: dict[int, tuple[float, int]] = {}
 
     def acquire(self, instance_pk: int) -> dict[str, str]:
-        """Count a request of an instance, if one is left; return the headers of its response.
+        """Count a request if one is left; return the response headers.
 
-        There is a ``retry-after`` only if none was left. Seconds until the minute ends are rounded up.
+        The headers have ``retry-after`` only if none was left. Seconds until the minute ends are rounded up.
         """
         if self._limit is None:
             return {}
@@ -366,7 +369,7 @@ _HEADERS = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosni
 
 
 class ResponseHeaders:
-    """ASGI application that gives each request an id, and adds it and further headers to the response."""
+    """ASGI application that adds a request id and further headers to responses."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""The audit log of an instance: who changed what, when, from which ledger to which."""
+"""The audit log of an instance: all changes with user, time and ledgers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 LOCAL = "local"
-"""Actor of a change that a program made in the database itself, without an access token."""
+"""Actor of a change that a program made in the database, without an access token."""
 
 _AUDIT = tables.audit.c
 _COLUMNS = [_AUDIT[field.name] for field in fields(AuditRow)]
@@ -54,9 +54,9 @@ def record(
 
 @dataclass(frozen=True)
 class AuditedChange:
-    """One change of the books: a row of the audit log with the present names of its ledgers, joined by ``|``.
+    """A change of the books: an audit row with the present names of its ledgers, joined by ``|``.
 
-    Of more than three new ledgers only their number is shown; of an import its file, entries and SHA-256.
+    Of more than three new ledgers only the number is shown; of an import the file, entries and SHA-256.
     """
 
     datetime: dt.datetime
@@ -71,7 +71,7 @@ class AuditedChange:
 
 
 def list_changes(store: Store, instance_id: str, *, limit: int | None = None) -> tuple[list[AuditedChange], int]:
-    """Newest changes of an instance, newest first, at most `limit` of them, and how many there are in all."""
+    """Return the newest changes of an instance, and the total number."""
     with store.reading() as connection:
         instance = read_instance(connection, instance_id)
         is_own = _AUDIT.instance_pk == instance.pk
@@ -99,7 +99,7 @@ def _change(row: AuditRow, names: Mapping[str, str]) -> AuditedChange:
 
 
 def _names_and_ids(operation: str, ledgers: Mapping[str, str], names: Mapping[str, str]) -> tuple[str, str]:
-    """Ledgers before or after a change; of entries that were posted, their file and number, and its digest."""
+    """Return names and ids of ledgers; of postings, file, count and digest."""
     if operation in _OF_LEDGERS:
         names_or_count = ledgers.values() if len(ledgers) <= _MOST_NAMES else [f"{len(ledgers)} ledgers"]
         return _join(names_or_count), _join(ledgers)

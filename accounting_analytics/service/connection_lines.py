@@ -1,4 +1,4 @@
-"""The lines that connect a client to the books of an instance, to be copied into Python or a shell."""
+"""Lines that connect a client to an instance, for Python or a shell."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PORTS = 10_000
 
 
 def port_of(instance: Instance) -> int:
-    """Return the port of an instance: always the same, and seldom that of another, so that its address can be kept."""
+    """Return the constant port of an instance, which others seldom have."""
     return _FIRST_PORT + int(instance_digest(instance.id), 16) % _PORTS
 
 
 def connection_lines(store: Store, instance: Instance, base_url: str) -> list[str]:
-    """Lines that connect a client with all that the instance states; they contain no token."""
+    """Write the lines that connect a client; they contain no token."""
     settings = _settings(store, instance, base_url)
     options = ", ".join(f"{name}={_literal(value)}" for name, value in settings.items())
     lines = [
@@ -32,7 +32,10 @@ def connection_lines(store: Store, instance: Instance, base_url: str) -> list[st
         f"  client = aa.connect({options})",
         "  books = aa.load_books(client)",
         "or from another terminal:",
-        *(f"  export ACCOUNTING_ANALYTICS_{name.upper()}={shlex.quote(str(one))}" for name, one in settings.items()),
+        *(
+            f"  export ACCOUNTING_ANALYTICS_{name.upper()}={shlex.quote(str(value))}"
+            for name, value in settings.items()
+        ),
     ]
     if "token_file" not in settings:
         words = ["accounting-analytics", "service", "tokens", "issue", "--database", store.name]
@@ -42,7 +45,7 @@ def connection_lines(store: Store, instance: Instance, base_url: str) -> list[st
 
 
 def _settings(store: Store, instance: Instance, base_url: str) -> dict[str, str | int]:
-    """Return the settings of a client by their names; the token file beside a database is of its first instance."""
+    """Return a client's settings; a token file belongs to the first instance."""
     settings: dict[str, str | int | None] = {"base_url": base_url, "instance_id": instance.id}
     is_first = store.instances()[0].id == instance.id
     if is_first and store.path and (file := beside(store.path, ".token").absolute()).exists():
@@ -53,6 +56,6 @@ def _settings(store: Store, instance: Instance, base_url: str) -> dict[str, str 
 
 
 def _literal(value: str | int) -> str:
-    """Write a value in Python, a text with double quotes where it needs no escapes."""
+    """Write a value as Python, text in double quotes if possible."""
     is_plain = isinstance(value, str) and value.isprintable() and not set(value) & {'"', "\\"}
     return f'"{value}"' if is_plain else repr(value)

@@ -1,7 +1,8 @@
-"""The database of a service: read snapshots and write transactions, of an SQLite file or one on a PostgreSQL server.
+"""The database of a service: read snapshots and write transactions.
 
-There is one writer at a time, and readers never wait: :meth:`Store.reading` gives a consistent snapshot,
-:meth:`Store.writing` holds the write lock, and what is written in its block is committed completely or not at all.
+It is an SQLite file, or is on a PostgreSQL server. There is one writer at a time, and readers never wait:
+:meth:`Store.reading` gives a consistent snapshot, :meth:`Store.writing` holds the write lock and commits its block
+completely or not at all.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ WRITES = "writes"
 _BUSY = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
-    *("40001", "40P01", "53300", "55P03", "57014", "57P03"),  # of PostgreSQL: conflicts, time-outs, connections
+    *("40001", "40P01", "53300", "55P03", "57014", "57P03"),  # PostgreSQL: conflicts, time-outs, connections
 }
 _FULL = {
     sqlite3.SQLITE_FULL,
-    # a quota or a limit of the file size; and a full disk when shared memory is created or extended
+    # a quota or a limit of the file size; a full disk when shared memory is created or extended
     *(sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN),
     "53100",
 }
@@ -130,16 +131,17 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection that sees one snapshot until the block ends; 503 if the database is busy."""
+        """Give a connection with one snapshot; refuse with 503 if busy."""
         with _refusals(), self._engine.connect() as connection:
             connection.begin()  # ended by closing: there is nothing to commit
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a connection that holds the write lock; committed when the block ends, rolled back when it raises.
+        """Give a connection with the write lock; commit at the block's end.
 
-        503 if another writer held the lock for too long, 507 if the disk is full.
+        The transaction is rolled back if the block raises. 503 if another writer held the lock for too long, 507 if the
+        disk is full.
         """
         if not self._writer.acquire(timeout=self._lock_seconds):
             raise busy()
@@ -153,28 +155,28 @@ class Store:
         return self._engine.execution_options(**{WRITES: True}).begin()
 
     def page_token_key(self) -> bytes:
-        """Return the secret that page tokens of this database are signed with."""
+        """Return the secret that signs page tokens of this database."""
         with self.reading() as connection:
             return _setting(connection, _PAGE_KEY_NAME)
 
     def instances(self) -> list[Instance]:
-        """All instances, oldest first."""
+        """Return all instances, oldest first."""
         with self.reading() as connection:
             rows = connection.execute(select_instances().order_by(tables.instances.c.pk))
             return [Instance(*row) for row in rows]
 
     def instance(self, instance_id: str) -> Instance:
-        """Instance with an id; refuse an id that there is not."""
+        """Return the instance with an id; refuse an unknown id."""
         with self.reading() as connection:
             return read_instance(connection, instance_id)
 
     def ledgers(self, instance_id: str) -> list[StoredLedger]:
-        """Ledgers of an instance by (sort_code, id)."""
+        """Return the ledgers of an instance by (sort_code, id)."""
         with self.reading() as connection:
             return read_ledgers(connection, read_instance(connection, instance_id))
 
     def _ensure_tables(self, *, create: bool) -> None:
-        """Create the tables in an empty database; a database with the tables is only read."""
+        """Create the tables if the database is empty; else only read it."""
         with self._engine.connect() as connection:
             is_empty = not has_books(connection, self.name)
         if is_empty and not create:
@@ -208,7 +210,7 @@ def _refusals() -> Iterator[None]:
 
 
 def has_books(connection: Connection, name: str) -> bool:
-    """Whether a database has the tables of this version; refuse other tables and another version."""
+    """Return whether the tables exist; refuse other tables or versions."""
     existing = inspect(connection).get_table_names()
     if not existing:
         return False
@@ -226,24 +228,24 @@ def has_books(connection: Connection, name: str) -> bool:
 
 
 def _setting(connection: Connection, name: str) -> bytes:
-    """Value of a setting; empty if it is missing."""
+    """Read a setting; return empty bytes if it is missing."""
     settings = tables.settings.c
     return bytes(connection.execute(select(settings.value).where(settings.name == name)).scalar() or b"")
 
 
 def select_instances() -> Select[*tuple[Any, ...]]:
-    """Query of the fields of :class:`Instance`."""
+    """Query the fields of :class:`Instance`."""
     return select(*(tables.instances.c[field.name] for field in fields(Instance)))
 
 
 def find_instance(connection: Connection, instance_id: str) -> Instance | None:
-    """Instance with an id, if there is one."""
+    """Find the instance with an id, if there is one."""
     row = connection.execute(select_instances().where(tables.instances.c.id == instance_id)).first()
     return Instance(*row) if row else None
 
 
 def read_instance(connection: Connection, instance_id: str) -> Instance:
-    """Instance with an id; refuse an id that there is not."""
+    """Return the instance with an id; refuse an unknown id."""
     instance = find_instance(connection, instance_id)
     if instance is None:
         raise InputError(f"there is no instance {instance_id!r} in this database; nothing was changed")
@@ -251,7 +253,7 @@ def read_instance(connection: Connection, instance_id: str) -> Instance:
 
 
 def select_ledgers(instance: Instance) -> Select[*tuple[Any, ...]]:
-    """Query of the fields of :class:`StoredLedger`."""
+    """Query the fields of :class:`StoredLedger`."""
     parents = tables.ledgers.alias()
     columns = {**tables.ledgers.c, "parent_id": parents.c.id}
     return (
@@ -262,18 +264,18 @@ def select_ledgers(instance: Instance) -> Select[*tuple[Any, ...]]:
 
 
 def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedger]:
-    """Ledgers of an instance by (sort_code, id)."""
+    """Return the ledgers of an instance by (sort_code, id)."""
     query = select_ledgers(instance).order_by(tables.ledgers.c.sort_code, tables.ledgers.c.id)
     return [StoredLedger(*row) for row in connection.execute(query)]
 
 
 def id_batches(ids: Sequence[_Id]) -> Iterator[Sequence[_Id]]:
-    """Ids of one query each: a database limits the parameters of a query."""
+    """Split ids into batches: databases limit the parameters of a query."""
     return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))
 
 
 def connect_file(path: Path, lock_seconds: float) -> Engine:
-    """Connect to a file that exists; a writer waits so long for another one."""
+    """Connect to an existing file; writers wait `lock_seconds` for the lock."""
     url = URL.create("sqlite+pysqlite", database=path.absolute().as_uri(), query={"mode": "rw", "uri": "true"})
     engine = create_engine(url, hide_parameters=True, pool_size=16, max_overflow=48, pool_timeout=60)
     event.listen(engine, "connect", partial(_configure_file, lock_seconds))
@@ -282,9 +284,9 @@ def connect_file(path: Path, lock_seconds: float) -> Engine:
 
 
 def ensure_file(path: Path, *, create: bool) -> None:
-    """Refuse a file that cannot be read and written; a missing one is created, and only its owner can read it.
+    """Refuse an unusable file; create a missing one for its owner alone.
 
-    An existing one is not opened: the locks that this program has on it would be lost when it is closed.
+    An existing file is not opened: the locks that this program has on it would be lost when it is closed.
     """
     if not create and not (path.exists() and path.stat().st_size):
         problem = "is empty; create books with" if path.exists() else "does not exist; create it with"
@@ -303,7 +305,7 @@ def ensure_file(path: Path, *, create: bool) -> None:
 
 
 def use_write_ahead_log(engine: Engine, name: str) -> None:
-    """Set the journal mode, which is stored in the file and cannot change within a transaction."""
+    """Set the journal mode, which cannot change within a transaction."""
     raw = engine.raw_connection()
     try:
         raw.cursor().execute("PRAGMA journal_mode = WAL")
@@ -314,12 +316,15 @@ def use_write_ahead_log(engine: Engine, name: str) -> None:
 
 
 def beside(database: Path, suffix: str) -> Path:
-    """File beside a database: ``.token`` of its first instance, ``-wal`` and ``-shm`` of SQLite while it is open."""
+    """Return a file beside a database.
+
+    ``.token`` is that of its first instance, ``-wal`` and ``-shm`` are those of SQLite while it is open.
+    """
     return database.with_name(f"{database.name}{suffix}")
 
 
 def unusable_file(name: str, error: BaseException | None) -> InputError:
-    """Error about a file that SQLite cannot use, because its disk is full, it is damaged, or not a database."""
+    """Explain why SQLite cannot use a file: full disk, damage, other content."""
     if is_full(error):
         return ConfigurationError(
             f"database {name} cannot be opened, because its disk is full: {error}; nothing was changed, make space on "
@@ -332,7 +337,7 @@ def unusable_file(name: str, error: BaseException | None) -> InputError:
 
 
 def find_damage(connection: Connection) -> str | None:
-    """First problem that a quick check of SQLite finds in its file; a server checks its own files."""
+    """Return the first problem of SQLite's quick check; servers check themselves."""
     if connection.dialect.name != "sqlite":
         return None
     try:
@@ -343,19 +348,19 @@ def find_damage(connection: Connection) -> str | None:
 
 
 def _configure_file(lock_seconds: float, connection: sqlite3.Connection, _: object) -> None:
-    # transactions begin in _begin, never implicitly in the driver
+    # transactions begin in _begin_in_file, never implicitly in the driver
     connection.isolation_level = None
     for pragma in (f"PRAGMA busy_timeout = {int(lock_seconds * 1000)}", *_PRAGMAS):
         connection.execute(pragma)
 
 
 def _begin_in_file(connection: Connection) -> None:
-    """Begin: a reader sees one snapshot from its first statement on, a writer takes the write lock immediately."""
+    """Begin: a reader gets one snapshot, a writer the write lock."""
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(WRITES) else "BEGIN")
 
 
 def connect_server(address: str, lock_seconds: float) -> Engine:
-    """Connect to a server; a writer waits so long for another one."""
+    """Connect to a server; writers wait `lock_seconds` for the lock."""
     try:
         url = make_url(address).set(drivername="postgresql+psycopg")
     except (ArgumentError, ValueError):
@@ -375,12 +380,12 @@ def connect_server(address: str, lock_seconds: float) -> Engine:
 
 
 def address_without_passwords(url: URL) -> str:
-    """Address without passwords, of which the query of an address may have one too."""
+    """Return an address without passwords, including one in its query."""
     return url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
 
 
 def unusable_server(url: URL, error: DBAPIError) -> ConfigurationError:
-    """Error about a server that cannot be used, with the first line of its reason, without passwords."""
+    """Explain why a server cannot be used, without passwords."""
     reason = str(error.orig).strip().splitlines()[0]
     for secret in {url.password, url.query.get("password")} - {None}:
         reason = reason.replace(str(secret), "***")
@@ -388,7 +393,7 @@ def unusable_server(url: URL, error: DBAPIError) -> ConfigurationError:
 
 
 def _begin_on_server(lock_seconds: float, connection: Connection) -> None:
-    """Begin: a reader sees one snapshot, a writer takes the write lock before it reads anything."""
+    """Begin: a reader gets one snapshot, a writer first the write lock."""
     if connection.get_execution_options().get(WRITES):
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(lock_seconds * 1000)}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
@@ -398,17 +403,17 @@ def _begin_on_server(lock_seconds: float, connection: Connection) -> None:
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Whether a driver says that the disk is full, or a file cannot grow."""
+    """Return whether the disk is full, or a file cannot grow."""
     return not _FULL.isdisjoint(_codes(error))
 
 
 def is_busy(error: BaseException | None) -> bool:
-    """Whether a driver says that others hold a lock for too long, or that there are too many connections."""
+    """Return whether locks or connections are not available in time."""
     return not _BUSY.isdisjoint(_codes(error))
 
 
 def refusal(error: BaseException | None) -> OperationRefusedError | None:
-    """Refusal of an operation for an error of the driver: busy or full; None for any other error."""
+    """Translate a driver's error into a refusal: busy or full; else None."""
     if is_full(error):
         return OperationRefusedError(
             "the disk of the database is full; nothing was changed, try again when there is space on it",
@@ -419,7 +424,7 @@ def refusal(error: BaseException | None) -> OperationRefusedError | None:
 
 
 def busy() -> OperationRefusedError:
-    """Return the refusal while others hold a lock for too long, or there are too many connections."""
+    """Return the refusal for missing locks or connections."""
     return OperationRefusedError(
         "the books are busy; nothing was changed, try again in a moment",
         status=503,

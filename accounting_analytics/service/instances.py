@@ -1,4 +1,4 @@
-"""Instances with their required ledgers and access tokens: created, changed, and the one that a command works on.
+"""Instances with their required ledgers and access tokens: creation, changes and choice.
 
 A secret is shown once, or written to a private file, when a token is issued; the database stores only its SHA-256. A
 revoked token is refused from the next request on.
@@ -42,10 +42,10 @@ _NO_HASH = bytes(sha256().digest_size)
 
 
 class NewInstance(NamedTuple):
-    """An instance to create; required ledgers without a given id get a new one.
+    """An instance to create; required ledgers get new ids unless given.
 
-    Entries and report periods before `entries_start`, a day in the zone `localtime`, are refused. What is None, nothing
-    states yet: a later import may.
+    Entries and report periods before `entries_start`, a day in the zone `localtime`, are refused. A later import may
+    state fields that are None.
     """
 
     name: str = "books"
@@ -60,7 +60,7 @@ class NewInstance(NamedTuple):
 
 
 def create_instance(store: Store, new: NewInstance | None = None, *, token_file: Path | None = None) -> str:
-    """Create an instance with its four required ledgers, and perhaps a new file with an access token; return its id."""
+    """Create an instance, and perhaps a token file; return its id."""
     if token_file is None:
         with store.writing() as connection:
             return _add_instance(connection, new or NewInstance()).id
@@ -73,10 +73,9 @@ def create_instance(store: Store, new: NewInstance | None = None, *, token_file:
 
 @contextmanager
 def first_instance(store: Store, new: NewInstance) -> Iterator[tuple[Connection, Instance]]:
-    """Give a connection that writes, and the instance that is created with it in a database without any.
+    """Give a writing connection, and a database's first instance, created with it.
 
-    An access token, which is never shown, is in a private file beside the database; if the block fails, there is
-    neither.
+    An access token, which is never shown, is in a private file beside the database. If the block fails, neither exists.
     """
     if store.path is None:
         raise ConfigurationError(
@@ -94,9 +93,10 @@ def first_instance(store: Store, new: NewInstance) -> Iterator[tuple[Connection,
 def instance_to_fill(
     store: Store, instance_id: str | None = None, *, scale: int | None = None, time_zone: str | None = None
 ) -> Instance | NewInstance:
-    """Instance with an id, or the only one, with the zone of its days; of a database without any, a new one to create.
+    """Return the instance with an id, or the only one, for an import.
 
-    A `scale` and a zone must be those of an instance that exists; the zone of one without is stated by `time_zone`.
+    A database without any gets a new one. A `scale` and a zone must be those of an existing instance; `time_zone`
+    states the zone if the instance has none.
     """
     if not store.instances():
         digits = DEFAULT_SCALE if scale is None else check_scale(scale)
@@ -112,7 +112,7 @@ def instance_to_fill(
 
 
 def _zone_to_fill(store: Store, known: str | None, stated: str | None) -> str:
-    """Return the zone of the days of an import, which the instance or the caller states, and never two."""
+    """Return the single zone that the instance and the caller state."""
     name = None if stated is None else zone(stated).key
     if known is None and name is None:
         raise ConfigurationError(
@@ -132,7 +132,7 @@ def _zone_to_fill(store: Store, known: str | None, stated: str | None) -> str:
 def describe_instance(
     connection: Connection, instance: Instance, *, localtime: str | None, company: str | None, currency: str | None
 ) -> Instance:
-    """Keep the zone, company and currency of an instance; what is None stays as it was stated before."""
+    """Store the zone, company and currency of an instance; None changes nothing."""
     stated = {
         "localtime": localtime,
         "company": check_heading(company, "company"),
@@ -145,14 +145,14 @@ def describe_instance(
 
 
 def check_heading(text: str | None, name: str) -> str | None:
-    """Return a company or currency; refuse one that no statement can be headed with."""
+    """Return a company or currency; refuse one that cannot be a heading."""
     if text is not None and not is_heading(text):
         raise InputError(f"{name} is {quote(text)}; it must be {HEADING}")
     return text
 
 
 def choose_instance(store: Store, instance_id: str | None = None) -> str:
-    """Id of the given instance, or of the only one; refuse to choose among several."""
+    """Return the given instance, or the only one; refuse several."""
     ids = [instance.id for instance in store.instances()]
     if instance_id in ids or (instance_id is None and len(ids) == 1):
         return instance_id or ids[0]
@@ -165,7 +165,7 @@ def choose_instance(store: Store, instance_id: str | None = None) -> str:
 
 
 def set_tier(store: Store, instance_id: str, tier: int) -> None:
-    """Change the subscription tier of an instance; the next request has it."""
+    """Change the subscription tier of an instance, from the next request on."""
     _check_tier(tier)
     with store.writing() as connection:
         instance = read_instance(connection, instance_id)
@@ -206,7 +206,10 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
 
 @dataclass(frozen=True)
 class AccessToken:
-    """An access token without its secret: the key is the part before the dot; one that is valid was never revoked."""
+    """An access token without its secret; its key is the part before the dot.
+
+    A valid token was never revoked.
+    """
 
     key: str
     instance_id: str
@@ -215,20 +218,20 @@ class AccessToken:
 
 
 def issue_token(store: Store, instance_id: str) -> str:
-    """Return a new access token of an instance; it is valid until it is revoked."""
+    """Issue an access token of an instance, valid until it is revoked."""
     with store.writing() as connection:
         return _add_token(connection, read_instance(connection, instance_id))
 
 
 def save_new_token(store: Store, instance_id: str, path: Path) -> None:
-    """Issue an access token into a new private file; it is issued only if it is saved."""
+    """Issue an access token into a new private file, or not at all."""
     _check_new_file(path)
     with _issuing(store, path) as (connection, issue):
         issue(read_instance(connection, instance_id))
 
 
 def list_tokens(store: Store, instance_id: str | None = None) -> list[AccessToken]:
-    """Access tokens of an instance, or of all, oldest first; includes revoked ones."""
+    """Return the access tokens of one instance or all, with revoked ones."""
     query = (
         select(_TOKENS.key, tables.instances.c.id, _TOKENS.created_at, _TOKENS.revoked_at)
         .join_from(tables.tokens, tables.instances)
@@ -241,7 +244,7 @@ def list_tokens(store: Store, instance_id: str | None = None) -> list[AccessToke
 
 
 def revoke_token(store: Store, key: str) -> None:
-    """Revoke an access token by its key (or by the whole token); this cannot be undone."""
+    """Revoke an access token by key or whole text; this is final."""
     is_key = _TOKENS.key == token_key(key)
     with store.writing() as connection:
         if connection.execute(select(_TOKENS.key).where(is_key)).first() is None:
@@ -251,12 +254,12 @@ def revoke_token(store: Store, key: str) -> None:
 
 
 def token_key(token: str) -> str:
-    """Key of an access token, which may be shown: the part before the dot."""
+    """Return the key of a token, the part that may be shown."""
     return token.partition(".")[0]
 
 
 def instance_of_token(connection: Connection, token: str) -> Instance | None:
-    """Instance of an access token; None if the token is unknown or revoked."""
+    """Return the instance of a token; None if unknown or revoked."""
     key, _, secret = token.partition(".")
     if not is_valid_id(key):
         return None
@@ -272,12 +275,12 @@ def instance_of_token(connection: Connection, token: str) -> Instance | None:
 
 
 def _hash_secret(secret: str) -> bytes:
-    """SHA-256 of a secret, the only form that the database stores."""
+    """Hash a secret; the database stores only the hash."""
     return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
 def _add_token(connection: Connection, instance: Instance) -> str:
-    """Write a new access token in the transaction of `connection`, and return it."""
+    """Write a new access token in the transaction, and return it."""
     key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     row = {
         "key": key,
@@ -290,7 +293,7 @@ def _add_token(connection: Connection, instance: Instance) -> str:
 
 
 def _check_new_file(path: Path) -> None:
-    """Refuse a file whose folder is missing, or that exists: it may hold the only copy of another secret."""
+    """Refuse an existing file, which may hold the only copy of a secret."""
     if path.exists():
         raise ConfigurationError(f"{path} exists already; nothing was issued, give a new file")
     if not path.absolute().parent.is_dir():
@@ -299,13 +302,13 @@ def _check_new_file(path: Path) -> None:
 
 @contextmanager
 def _issuing(store: Store, path: Path) -> Iterator[tuple[Connection, Callable[[Instance], None]]]:
-    """Give a connection that writes, and a function that issues a token into a private file: both, or neither."""
+    """Give a writing connection and a saver of tokens: both succeed or fail."""
     with ExitStack() as on_error:
 
         def issue(instance: Instance) -> None:
             token = _add_token(connection, instance)
             try:
-                remove_temporary_files(path)  # they hold secrets
+                remove_temporary_files(path)  # temporary files hold secrets
                 replace_file(path, lambda file: file.write(f"{token}\n".encode()), private=True)
             except OSError as error:
                 raise ConfigurationError(

@@ -138,7 +138,7 @@ class NestedLedger(Resource, kw_only=True):
 
     @classmethod
     def from_stored(cls, ledger: StoredLedger, parent: NestedLedger | UnsetType | None = UNSET) -> Self:
-        """Ledger as the store has it, with its expanded parent."""
+        """Convert a stored ledger, with its expanded parent."""
         fields = {name: getattr(ledger, name) for name in cls.__struct_fields__ if name != "parent"}
         if cls is NestedLedger:
             fields["created_at"] = ledger.created_at.replace(tzinfo=None)
@@ -290,7 +290,7 @@ class Error(Resource, kw_only=True):
 
     @classmethod
     def from_message(cls, message: str, error_code: str) -> Error:
-        """Error that shows its message as it is."""
+        """Create an error that shows its message unchanged."""
         return cls(message=message, data=None, display_message=message, error_code=error_code)
 
 
@@ -315,9 +315,9 @@ class Health(Resource, kw_only=True):
 
 
 encode = msgspec.json.Encoder().encode
-"""JSON of a struct or a plain value."""
+"""Encodes a struct or a plain value as JSON."""
 
 
 def number(units: int, scale: int) -> msgspec.Raw:
-    """Exact JSON number of minor units."""
+    """Write minor units as an exact JSON number."""
     return msgspec.Raw(number_text(units, scale))

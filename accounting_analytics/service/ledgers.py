@@ -1,4 +1,4 @@
-"""Ledgers of an instance: created with their defaults, ids and sort codes; listed and renamed by the operator."""
+"""Ledgers of an instance: creation with defaults and sort codes, list, and renaming."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 
 class NewLedger(CreateLedgerBody, frozen=True, kw_only=True, gc=False):
-    """A ledger to create, and the id to use if it is given."""
+    """A ledger to create, with its id if it is given."""
 
     editable: bool = True
     id: str | None = None
 
     @classmethod
     def of_account(cls, account: Account) -> Self:
-        """Return the ledger that a plain account becomes."""
+        """Convert a plain account to a ledger."""
         fields = account._asdict()
         del fields["is_required"]
         return cls(**fields)
@@ -63,7 +63,7 @@ _WITHOUT_FINANCIAL_ACCOUNT = ("debit_credit", "report_cash_flow", "sort_code", "
 
 
 def create_ledger(store: Store, instance_id: str, new: NewLedger) -> StoredLedger:
-    """Create a ledger; refuse fields that are incomplete or do not agree, and an unknown parent."""
+    """Create a ledger; refuse incomplete or contradictory fields, or an unknown parent."""
     with store.writing() as connection:
         return add_ledgers(connection, read_instance(connection, instance_id), [new])[-1]
 
@@ -76,7 +76,7 @@ def add_ledgers(
     is_required: bool = False,
     actor: str = LOCAL,
 ) -> list[StoredLedger]:
-    """Write new ledgers, parents first, with one audit row; return all ledgers of the instance, the new ones last."""
+    """Write new ledgers, parents first; return all, the new ones last."""
     ledgers = read_ledgers(connection, instance)
     existing = len(ledgers)
     ids = {ledger.id for ledger in ledgers}
@@ -98,7 +98,7 @@ def add_ledgers(
 
 
 def _complete_fields(new: NewLedger, ledgers: Sequence[StoredLedger]) -> tuple[int | None, dict[str, Any]]:
-    """Key of the parent and the fields of a new ledger with their defaults; 404 or 422 if they do not agree."""
+    """Complete a new ledger, or refuse it; return parent key and fields."""
     check_text(new.name, "the name of a ledger")
     fields = _with_defaults(new)
     ledger_type = str(fields["type"])
@@ -157,11 +157,11 @@ def _refuse(*fields: str, message: str, kind: str = "value_error") -> NoReturn:
 
 _STEP = 10
 _WIDTH = 4
-_NUMBER = re.compile(r"(?<=.)[0-9]+\Z", re.DOTALL)  # the first character says the type and is not counted up
+_NUMBER = re.compile(r"(?<=.)[0-9]+\Z", re.DOTALL)  # the first character is that of the type, and is never changed
 
 
 def next_sort_code(siblings: Sequence[str], ledger_type: str, parent_code: str | None = None) -> str:
-    """Sort code after those of the siblings; without any, the first one below the parent or of the type."""
+    """Return the next sort code among siblings, or the first one."""
     if siblings:
         return sort_code_after(max(siblings))
     if parent_code is None:
@@ -171,10 +171,11 @@ def next_sort_code(siblings: Sequence[str], ledger_type: str, parent_code: str |
 
 
 def sort_code_after(code: str) -> str:
-    """Sort code that is greater than a code as text; the same code if it has 20 characters and no number left.
+    """Return a sort code that is greater as text.
 
     The number at the end is counted up to the next multiple of ten. When its n digits are used up, n more are appended,
-    at least four, which gives 10**n more codes: from 10010, the code has 20 characters after 10**8.
+    at least four, which gives 10**n more codes: from 10010, the code has 20 characters after 10**8. A code with 20
+    characters and no number left is returned as it is.
     """
     number = _NUMBER.search(code)
     width = len(number[0]) if number else 0
@@ -191,7 +192,7 @@ def _first_number(width: int) -> str:
 
 @dataclass(frozen=True)
 class ListedLedger:
-    """A ledger as its operator sees it; the fields are those of the interface, and its path from the root."""
+    """A ledger as its operator sees it: fields of the interface, and its path."""
 
     name: str
     id: str
@@ -205,7 +206,7 @@ class ListedLedger:
 
 
 def list_ledgers(store: Store, instance_id: str) -> list[ListedLedger]:
-    """Ledgers of an instance by (sort_code, id)."""
+    """List the ledgers of an instance by (sort_code, id)."""
     ledgers = store.ledgers(instance_id)
     names = names_of_ledgers(ledgers)
     return [
@@ -227,7 +228,7 @@ def list_ledgers(store: Store, instance_id: str) -> list[ListedLedger]:
 def rename_ledger(
     store: Store, instance_id: str, ledger: str, name: str, *, modified_by: str | None = None
 ) -> StoredLedger:
-    """Change the name of the ledger with an id, unique name or path, and return the ledger as it was before.
+    """Rename the ledger with an id, name or path; return the former ledger.
 
     A required ledger may be renamed too, and other ledgers may have the new name.
     """
@@ -253,6 +254,6 @@ def _find(ledgers: Sequence[StoredLedger], text: str) -> StoredLedger:
 
 
 def names_of_ledgers(ledgers: Sequence[StoredLedger]) -> LedgerNames:
-    """Names and paths of the ledgers of an instance."""
+    """Return the names and paths of ledgers of an instance."""
     parents = Hierarchy({ledger.id: ledger.parent_id for ledger in ledgers})
     return LedgerNames({ledger.id: ledger.name for ledger in ledgers}, parents)

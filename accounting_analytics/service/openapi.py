@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the service, from the models that parse the requests and encode the responses."""
+"""The OpenAPI 3.1 document, from the models of requests and responses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _BODIES = [
 
 @lru_cache(maxsize=1)
 def openapi_document() -> bytes:
-    """OpenAPI 3.1 document, as JSON."""
+    """Return the OpenAPI 3.1 document as JSON."""
     return encode(
         {
             "openapi": "3.1.0",
@@ -67,7 +67,7 @@ def openapi_document() -> bytes:
 
 
 def _paths() -> dict[str, dict[str, Any]]:
-    """Operations by path and method."""
+    """Describe the operations by path and method."""
     paths: dict[str, dict[str, Any]] = {}
     for operation in OPERATIONS:
         paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
@@ -104,7 +104,7 @@ def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
 
 
 def _query_parameters(model: type[Struct]) -> list[dict[str, Any]]:
-    """Parameters of a query; lists are one comma-separated parameter."""
+    """Describe the parameters of a query; a list is one parameter."""
     described = msgspec.json.schema(model)["$defs"][model.__name__]
     return [
         {
@@ -121,9 +121,9 @@ def _query_parameters(model: type[Struct]) -> list[dict[str, Any]]:
 
 
 def _parameter_schema(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a query parameter: a query has no null, and an empty list is not sent."""
+    """Return the schema of a query parameter, without null and empty defaults."""
     kinds: list[dict[str, Any]] = schema.pop("anyOf", [{}])
-    (kind,) = [one for one in kinds if one != {"type": "null"}]
+    (kind,) = [variant for variant in kinds if variant != {"type": "null"}]
     if schema.get("default") in (None, []):
         schema.pop("default", None)
     return schema | kind

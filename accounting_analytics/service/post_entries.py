@@ -1,4 +1,4 @@
-"""Posting of journal entries: they are checked and written in one database transaction.
+"""Posting of journal entries, checked and written in one database transaction.
 
 The entries are plain values of :mod:`accounting_analytics.journals.entries`; ids that are not given are created.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger | None:
-    """Cash ledger that an entry moves most, ties by sort code and id; None if no line is on a cash ledger."""
+    """Find the cash ledger that an entry moves most; ties by sort code."""
     movements: defaultdict[str, int] = defaultdict(int)
     ledgers = {}
     for ledger, units in lines:
@@ -55,10 +55,7 @@ _BATCH_ENTRIES = 2000
 
 
 def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEntry]) -> list[str]:
-    """Post journal entries, all of them or none, and return their ids in the order given.
-
-    The error about one that cannot be posted has its position as ``entry_index``.
-    """
+    """Post all journal entries or none; return their ids in order."""
     with store.writing() as connection:
         instance = read_instance(connection, instance_id)
         ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
@@ -66,7 +63,7 @@ def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEnt
 
 
 class _NewRows:
-    """Rows of a table until they are written: values in the order of its columns, as a driver takes them."""
+    """Rows of a table to be written: values in the order of its columns."""
 
     def __init__(self, connection: Connection, table: Table, name: str) -> None:
         columns = table.c.keys()
@@ -77,7 +74,7 @@ class _NewRows:
         self.rows: list[tuple[Any, ...]] = []
 
     def choose_id(self, given: str | None, new: str) -> str:
-        """Return the given id, which may be used once, or else the new one."""
+        """Return the given id, refused if repeated, or else the new one."""
         if given is None:
             return new
         if given in self._given_ids:
@@ -86,7 +83,7 @@ class _NewRows:
         return given
 
     def write(self) -> None:
-        """Insert the rows; by the driver itself, because SQLAlchemy takes as long again to look at every value."""
+        """Insert the rows through the driver, which is twice as fast."""
         if self.rows:
             self._connection.exec_driver_sql(self._insert, self.rows)
 
@@ -95,7 +92,7 @@ class _NewRows:
         self.rows, self._given_ids = [], set()
 
     def refuse_known_ids(self, instance: Instance) -> None:
-        """Refuse a given id that the books have already."""
+        """Refuse given ids that the books have already."""
         for chunk in id_batches(sorted(self._given_ids)):
             known = select(self._table.c.id).where(
                 self._table.c.instance_pk == instance.pk, self._table.c.id.in_(chunk)
@@ -105,9 +102,9 @@ class _NewRows:
 
 
 class PostedJournal:
-    """The journal of an instance, to which entries are posted; the connection is in a write transaction.
+    """The journal of an instance, in a write transaction.
 
-    The ledgers are found by what the lines name them.
+    `ledgers` are by the names that lines use for them.
     """
 
     def __init__(self, connection: Connection, instance: Instance, ledgers: Mapping[str, StoredLedger]) -> None:
@@ -131,7 +128,7 @@ class PostedJournal:
         operation: str = POST_ENTRIES,
         source: Mapping[str, str] = MappingProxyType({}),
     ) -> list[str]:
-        """Write entries with one audit row, which says where they come from, and return their ids."""
+        """Write entries with one audit row that states their `source`; return ids."""
         numbered = enumerate(entries)
         posted: list[tuple[Any, ...]] = []
         while batch := list(islice(numbered, _BATCH_ENTRIES)):
@@ -143,7 +140,7 @@ class PostedJournal:
         return [entry_id for _, entry_id in posted]
 
     def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[tuple[int, str]]:
-        """Write some entries and return their keys and ids."""
+        """Write a batch of entries; return their keys and ids."""
         all_rows = self._entries, self._lines, self._transactions, self._tags
         for rows in all_rows:
             rows.clear()
@@ -167,7 +164,7 @@ class PostedJournal:
         return posted
 
     def _add(self, entry: NewJournalEntry) -> tuple[int, str]:
-        """Check an entry and keep its rows; return its key and id."""
+        """Check an entry and add its rows; return its key and id."""
         check_entry(entry, self._instance.scale)
         self._check_day(entry.datetime)
         ledgers = [self._find_ledger(line.ledger_id) for line in entry.lines]
@@ -229,7 +226,7 @@ class PostedJournal:
         return self._tag_keys[tag]
 
     def _find_or_create(self, table: Table, row: dict[str, Any], **within: int) -> int:
-        """Key of the row with this name, which is created if there is none."""
+        """Return the key of the row with a name, created if missing."""
         key = self._connection.execute(select(table.c.pk).filter_by(name=row["name"], **within)).scalar()
         if key is None:
             written = insert(table).values(**row, **within)

@@ -1,4 +1,4 @@
-"""Parse the query parameters, body and headers of a request, once; every value that cannot be used is named."""
+"""Parsing of query parameters, bodies and headers; refusals name every unusable value."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ AnyQuery = TypeVar("AnyQuery", bound=Query)
 
 
 def parse_query(model: type[AnyQuery], parameters: Iterable[tuple[str, str]]) -> AnyQuery:
-    """Query of name-value pairs; 422 for a missing, unknown, wrong or repeated parameter."""
+    """Parse query parameters; refuse missing, unknown, wrong or repeated ones with 422."""
     values: dict[str, str] = {}
     for name, text in parameters:
         if name in values:
@@ -51,7 +51,7 @@ def parse_query(model: type[AnyQuery], parameters: Iterable[tuple[str, str]]) ->
 
 
 def parse_body(model: type[AnyStruct], body: bytes) -> AnyStruct:
-    """Body of JSON; 422 if it is not JSON, and for a missing, unknown, wrong or repeated field."""
+    """Parse a JSON body; refuse missing, unknown, wrong or repeated fields with 422."""
     try:
         values = jiter.from_json(body, catch_duplicate_keys=True, allow_inf_nan=False)
     except ValueError as error:
@@ -62,7 +62,7 @@ def parse_body(model: type[AnyStruct], body: bytes) -> AnyStruct:
 
 
 def parse_modified_by(values: Sequence[bytes]) -> str | None:
-    """User of the header modified-by, None if it is missing or empty; 422 if it is repeated or not UTF-8."""
+    """Parse the header modified-by; None if missing, 422 if invalid."""
     if len(values) > 1:
         refuse_value(["header", MODIFIED_BY], "given more than once", "repeated")
     try:
@@ -72,7 +72,7 @@ def parse_modified_by(values: Sequence[bytes]) -> str | None:
 
 
 def refuse_value(loc: Sequence[str], message: str, kind: str = "value_error") -> NoReturn:
-    """Refuse a value at a location in the request with 422."""
+    """Refuse a value at a location in the request, with 422."""
     _refuse([{"loc": list(loc), "msg": message, "type": kind}])
 
 
@@ -95,11 +95,11 @@ _READ: dict[Any, Any] = {
     LineEntryPaths: _split,
     TagIds: _split,
 }
-"""How the text of a parameter becomes a value of its type; every other type is written as text."""
+"""Functions that read the text of a parameter by its type; other types stay text."""
 
 
 def _convert(part: str, model: type[AnyStruct], values: dict[str, Any]) -> AnyStruct:
-    """Struct of the values of a part of the request; every value that cannot be used is named."""
+    """Convert values to a struct; name all unusable values of the part."""
     known = {field.name: field for field in fields(model)}
     wrong = [(name, "unknown", "extra_forbidden") for name in values if name not in known]
     converted = {}
@@ -117,12 +117,12 @@ def _convert(part: str, model: type[AnyStruct], values: dict[str, Any]) -> AnySt
 
 
 def _problem(error: msgspec.ValidationError, kind: Any) -> str:  # noqa: ANN401 (any type of a field)
-    """Problem of a value, which is not repeated, and what the field is if its type describes it."""
+    """Describe a problem without the value, and the field's type if described."""
     problem = "not one of its values" if str(error).startswith("Invalid enum value") else str(error)
     description = msgspec.json.schema(kind).get("description")
     return f"{problem}; {description}" if description else problem
 
 
 def _refuse(detail: list[dict[str, Any]]) -> NoReturn:
-    message = "; ".join(f"{'.'.join(one['loc'])}: {one['msg']}" for one in detail)
+    message = "; ".join(f"{'.'.join(refused['loc'])}: {refused['msg']}" for refused in detail)
     raise OperationRefusedError(message, status=422, error_code="validation_error", detail=detail)

@@ -1,4 +1,4 @@
-"""Running the service: in the background of this process, or in the foreground until stopped."""
+"""Running the service, in the background of this process or in the foreground."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _DEFAULTS = ServiceOptions()
 _log = logging.getLogger(__name__)
 _GRACE = 2
-"""Seconds that requests in progress have to finish, and their clients to read the responses, once the service stops."""
+"""Seconds for requests in progress to finish, and clients to read the responses, when the service stops."""
 _KEEP_ALIVE = 5
 """Seconds that a connection stays open after a response."""
 _MAX_CONNECTIONS = 256
@@ -53,14 +53,14 @@ class RunningService:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop the service; requests in progress are finished first. Stopping twice is fine."""
+        """Finish requests in progress and stop; a second call does nothing."""
         self._server.should_exit = True
         self._thread.join()
 
 
 @contextmanager
 def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterator[RunningService]:
-    """Serve the books of a database in the background while the block runs; an SQLite file is created if missing."""
+    """Serve a database, created if missing, in the background of the block."""
     with Store.open(database) as store:
         service = RunningService(create_app(store, options), options)
         try:
@@ -70,7 +70,7 @@ def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterat
 
 
 def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Callable[[str], object] = print) -> None:
-    """Serve the books of a database until interrupted; lines for people, never with a token, go to `echo`.
+    """Serve a database until interrupted; messages without tokens go to `echo`.
 
     A database without an instance gets one, and a token in a file beside it that only its owner can read; not if other
     machines can reach the service.
@@ -101,7 +101,7 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:
-    """Print what is served, and the lines that connect a client to the first instance."""
+    """Print the served instances, and lines that connect a client."""
     instances = store.instances()
     created = ", new: an instance and its access token were created" if new else ""
     echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{created})")
@@ -119,10 +119,10 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
 
 
 class _Protocol(H11Protocol):
-    """HTTP/1.1 of one connection, in which a request that breaks HTTP in its body gets one response."""
+    """HTTP/1.1 in which a request with a malformed body gets one response."""
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse the request; what the application responds to its beginning is dropped, as if the client had gone."""
+        """Refuse the request, and drop what the application responds to it."""
         cycle = self.cycle
         is_in_body = cycle is not None and cycle.more_body
         if is_in_body and cycle.response_started:
@@ -135,10 +135,10 @@ class _Protocol(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """A server that cuts the connections that are left when it has stopped."""
+    """A server that closes the remaining connections after it has stopped."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish the requests in progress, but not for ever."""
+        """Finish the requests in progress within a limited time."""
         await super().shutdown(sockets)
         for connection in list(self.server_state.connections):
             if isinstance(connection, H11Protocol):
@@ -146,7 +146,7 @@ class _Server(uvicorn.Server):
 
 
 def _server(app: ASGIApp) -> uvicorn.Server:
-    # its lines have whole paths and queries, and are written whenever the program has a handler
+    # access logs have whole paths and queries, and appear whenever the program has a handler
     logging.getLogger("uvicorn.access").disabled = True
     config = uvicorn.Config(
         app,
@@ -165,7 +165,7 @@ def _server(app: ASGIApp) -> uvicorn.Server:
 
 
 def _listen(options: ServiceOptions) -> socket.socket:
-    """Listen before the server runs, so that a client can connect immediately."""
+    """Listen before the server runs, so that clients can connect immediately."""
     host, port = options.host, options.port
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -1,4 +1,4 @@
-"""Ids and amounts as they are stored, and instances, ledgers and audit rows as plain values.
+"""Stored ids and amounts, and instances, ledgers and audit rows as plain values.
 
 An amount is a signed number of minor units (debit positive) of at most 18 digits. A database sums its parts, of nine
 digits each, so that sums of billions of lines are exact in 64 bits; the two sums put together are the exact sum.
@@ -27,7 +27,7 @@ _SUFFIX_DIGITS = 12
 
 
 def new_ids(prefix: str) -> Iterator[str]:
-    """Unlimited ids with a prefix, ascending from a random one: an index grows at one place."""
+    """Yield ascending ids with a prefix, which keep an index compact."""
     first = int.from_bytes(os.urandom(_BYTES)) >> 1
     return (f"{prefix}_{number:0{2 * _BYTES}x}" for number in count(first))
 
@@ -38,17 +38,17 @@ def new_id(prefix: str) -> str:
 
 
 def instance_suffix(instance_id: str) -> str:
-    """Suffix of the ids that an import derives from a file: the same file has other ids in another instance."""
+    """Return the id suffix of an instance, whose imports have own ids."""
     return f"-{instance_digest(instance_id)}"
 
 
 def instance_digest(instance_id: str) -> str:
-    """Hexadecimal digits that are those of one instance."""
+    """Return the hexadecimal digest that identifies an instance."""
     return sha256(instance_id.encode()).hexdigest()[:_SUFFIX_DIGITS]
 
 
 def check_header_id(identifier: str, what: str) -> str:
-    """Return an id; refuse one that cannot be used in a header: ASCII without spaces at its ends."""
+    """Return an id; refuse one that a header cannot contain."""
     if not check_id(identifier, what).isascii() or identifier != identifier.strip():
         raise PostingRefusedError(
             f"{what} id {identifier[:60]!r} cannot be sent in a header: it must be ASCII, without spaces at its ends"
@@ -61,12 +61,12 @@ SUMMED_APART = 10**9
 
 
 def join_sums(high: int | None, low: int | None) -> int:
-    """Sum of units from the sums of their two parts (None without lines; PostgreSQL sums to a Decimal)."""
+    """Join the sums of two parts; None stands for no lines."""
     return int(high or 0) * SUMMED_APART + int(low or 0)
 
 
 def number_text(units: int, scale: int) -> str:
-    """JSON number of units, exact and without exponent: ``-0.05``."""
+    """Write units as an exact JSON number without exponent: ``-0.05``."""
     if not scale:
         return str(units)
     digits = str(units)
@@ -86,15 +86,16 @@ IMPORT_BOOKS = "import_books"
 """Operations of audit rows."""
 
 CHANGES = frozenset({RECATEGORIZE_TRANSACTION, RENAME_LEDGER})
-"""Those that change what was there before."""
+"""Operations that change what existed before."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """One set of books in the database, with the fraction digits of its one currency and its subscription tier.
+    """One set of books in the database, with the scale of its currency and its tier.
 
-    `localtime` is the zone that days are counted in: that of its imports and of `entries_start`, before which no period
-    begins, and what ``localtime`` means; None where nothing has stated it yet. Company and currency head statements.
+    `localtime` is the zone of its days, of its imports and of `entries_start`, and the meaning of ``localtime`` in
+    requests; None if nothing has stated it yet. No period begins before `entries_start`. Company and currency are
+    headings of statements.
     """
 
     pk: int
@@ -109,7 +110,7 @@ class Instance:
 
     @property
     def time_zone(self) -> str:
-        """Zone that ``localtime`` means: UTC where nothing states it."""
+        """Zone that ``localtime`` means; UTC if nothing states it."""
         return self.localtime or "UTC"
 
 
@@ -136,8 +137,9 @@ class StoredLedger:
 class AuditRow:
     """One row of the audit log.
 
-    Before and after are the ledger of every moved line by its id, the names of renamed or created ledgers by their ids,
-    or what was posted. The actor is the key of the access token, or ``local``: a program with access to the database.
+    Before and after contain the ledger of every moved line by line id, the names of renamed or created ledgers by id,
+    or the posted entries. The actor is the key of the access token, or ``local``: a program with access to the
+    database.
     """
 
     at: dt.datetime

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 VERSION = 9
-"""Version of the tables, which every database states; any change of the tables raises it."""
+"""Version of the tables, stored in every database; any change of the tables raises it."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -64,16 +64,16 @@ class Instant(UserDefinedType[dt.datetime]):
         return "BIGINT"
 
     def bind_processor(self, dialect: Dialect) -> Callable[[dt.datetime | None], int | None]:  # noqa: ARG002 (of the base)
-        """Return how a value is stored."""
+        """Return the function that stores a value."""
         return lambda value: None if value is None else microseconds(value)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[int | None], dt.datetime | None]:  # noqa: ARG002 (of the base)
-        """Return how a value is read."""
+        """Return the function that reads a value."""
         return lambda value: None if value is None else _EPOCH + value * _MICROSECOND
 
 
 def microseconds(instant: dt.datetime) -> int:
-    """Microseconds since 1970 of an aware instant, as it is stored."""
+    """Convert an aware instant to microseconds since 1970, as stored."""
     return (instant - _EPOCH) // _MICROSECOND
 
 
@@ -200,7 +200,7 @@ SUM_OF_UNITS = (func.sum(line_entries.c.units // SUMMED_APART), func.sum(line_en
 def is_within(
     intervals: Iterable[tuple[dt.datetime | None, dt.datetime | None]], column: ColumnElement[dt.datetime]
 ) -> ColumnElement[bool]:
-    """Condition that an instant is within intervals from a start to an exclusive end; None means unbounded."""
+    """Return the condition for intervals with exclusive ends; None is unbounded."""
 
     def is_in(start: dt.datetime | None, end: dt.datetime | None) -> ColumnElement[bool]:
         after = true() if start is None else column >= start

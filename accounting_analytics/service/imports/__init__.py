@@ -1,4 +1,4 @@
-"""Import a file of books into an instance: ledgers and journal entries, all of them or none."""
+"""Imports of a file of books into an instance, completely or not at all."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
     from accounting_analytics.journals.file_books import FileBooks
     from accounting_analytics.service.stored_values import Instance, StoredLedger
 
-"""A code of a currency, such as EUR."""
+"""A currency code, such as EUR."""
 
 
 @dataclass(frozen=True)
 class ImportedAccount:
-    """An account of a file: the sums of its lines, and what its ledger is or will be."""
+    """An account of a file, its ledger, and the sums of its lines."""
 
     account: str
     type: str
@@ -60,7 +60,7 @@ class ImportedAccount:
 
 @dataclass(frozen=True)
 class ImportSummary:
-    """What an import created, the accounts that report cash flow, and notes on what was left out.
+    """Result of an import: created entries and ledgers, cash accounts, and notes.
 
     The days of the first and the last entry of the file are those of the time zone, which the instance keeps, as its
     company and currency; these are None where nothing has stated them. Entries that are
@@ -91,13 +91,13 @@ class ImportSummary:
         return pd.DataFrame([row])
 
     def to_row(self) -> dict[str, Any]:
-        """Every field but the accounts."""
+        """Return every field but the accounts."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "accounts"}
 
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause the search for cycles: an import has none, and the search takes a quarter of its time."""
+    """Pause garbage collection: imports create no cycles, and collecting slows them."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -149,7 +149,7 @@ def import_books(
         Zone that days are counted in, of bare dates (that local day at noon) and of times without an offset. The first
         import states it, the instance keeps it, and another zone is refused later.
     company, currency : str, optional
-        What statements are headed with; the instance keeps them until a later import states others. A journal in one
+        Headings of statements; the instance keeps them until a later import states others. A journal in one
         commodity with a code of three letters, such as ``EUR``, states the currency itself, and another is refused.
     cash : sequence of str
         Accounts that report cash flow, as glob patterns that match the whole path in any case, such as
@@ -166,7 +166,7 @@ def import_books(
     use_entry_dates : bool
         Whether entries whose postings have several days are imported on the day of the entry, instead of refused.
     midnights : {"days", "instants"}, optional
-        What instants with an offset are where all are midnights of UTC, as some programs write days: those days in
+        Meaning of instants with an offset if all are midnights of UTC, as some programs write days: those days in
         `time_zone`, at noon, or the instants themselves. Without it they are refused in a zone other than UTC.
     roots : sequence of (str, str)
         Beginnings of paths of a journal and what replaces each, such as ``("me:assets", "assets")``; ``("*",
@@ -223,7 +223,9 @@ def import_books(
         present = known.ids | openings
         new = {entry_id: entry for entry_id, entry in books.entries.items() if entry_id not in present}
         created = mapping.needed(line.ledger_id for entry in new.values() for line in entry.lines)
-        report_cash = [one.report_cash_flow for one in created] + [one.report_cash_flow for one in ledgers]
+        report_cash = [account.report_cash_flow for account in created] + [
+            ledger.report_cash_flow for ledger in ledgers
+        ]
         if require_cash and not any(report_cash):
             refuse_without_cash(books)
         series = {} if known.series is None else {SERIES: known.series}
@@ -259,7 +261,7 @@ def import_books(
 
 
 def _currency(books: FileBooks, stated: str | None, known: str | None) -> str | None:
-    """Return the currency that the caller states, or the file of books without one; refuse another one of the file."""
+    """Choose the currency of caller, file or books; refuse a different one."""
     chosen = books.choose_currency(stated)
     if stated or known is None:
         return chosen
@@ -273,7 +275,7 @@ def _currency(books: FileBooks, stated: str | None, known: str | None) -> str | 
 
 @contextmanager
 def store_to_fill(database: str, *, dry_run: bool) -> Iterator[Store]:
-    """Open the database of an import, created if it does not exist; a dry run has a temporary one in its place."""
+    """Open or create the database of an import, temporarily for a dry run."""
     with TemporaryDirectory() as folder:
         is_missing = "://" not in database and not Path(database).exists()
         with Store.open(Path(folder) / "books.db" if dry_run and is_missing else database) as store:
@@ -282,7 +284,7 @@ def store_to_fill(database: str, *, dry_run: bool) -> Iterator[Store]:
 
 @contextmanager
 def _writing(store: Store, target: Instance | NewInstance) -> Iterator[tuple[Connection, Instance]]:
-    """Give a connection that writes, and the instance, which is created if it is new."""
+    """Give a writing connection, and the instance, created if new."""
     if isinstance(target, NewInstance):
         with first_instance(store, target) as created:
             yield created
@@ -292,11 +294,11 @@ def _writing(store: Store, target: Instance | NewInstance) -> Iterator[tuple[Con
 
 
 class _DryRun(Exception):  # noqa: N818 (not an error)
-    """Rolls back what an import has written."""
+    """Rolls back all that an import has written."""
 
 
 def _to_account(ledger: StoredLedger) -> Account:
-    """Return a ledger of the instance as a plain account."""
+    """Convert a ledger of the instance to a plain account."""
     kind = ledger.financial_account_type
     return Account(
         id=ledger.id,
@@ -314,14 +316,14 @@ def _to_account(ledger: StoredLedger) -> Account:
 
 
 def _accounts(books: FileBooks, mapping: AccountMapping, paths: Mapping[str, str]) -> Iterator[ImportedAccount]:
-    """Accounts of the file in their order, with the sums of their lines."""
+    """Yield the accounts of the file with the sums of their lines."""
     amounts: defaultdict[str, list[int]] = defaultdict(list)
     for entry in books.entries.values():
         for line in entry.lines:
             amounts[line.ledger_id].append(line.units)
     for name, account in sorted(mapping.accounts.items()):
         units = amounts[name]
-        debits, credits_ = sum(one for one in units if one > 0), -sum(one for one in units if one < 0)
+        debits, credits_ = sum(amount for amount in units if amount > 0), -sum(amount for amount in units if amount < 0)
         yield ImportedAccount(
             account=paths.get(account.id, name),
             type=str(account.type),

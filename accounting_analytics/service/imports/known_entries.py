@@ -1,8 +1,9 @@
-"""Which entries of a file are in the books already, and which it does not have any more; other content is refused.
+"""Comparison of the entries of a file with those that are in the books.
 
-An entry is the same if its id is the same: the id that the file gives it, or else one that follows from its day, text,
-accounts and amounts, with a number where several entries are equal. Without ids of its own, a file with a changed entry
-lacks one entry and has a new one.
+Entries that the books have already are not posted again, entries that the file no longer has are named, and other
+content is refused. An entry is the same if its id is the same: the id that the file gives it, or else one that follows
+from its day, text, accounts and amounts, with a number where several entries are equal. Without ids of its own, a file
+with a changed entry lacks one entry and has a new one.
 """
 
 from __future__ import annotations
@@ -31,18 +32,17 @@ if TYPE_CHECKING:
     from accounting_analytics.journals.file_books import FileBooks
 
 SERIES = "series"
-"""Name of the series in the audit row of an import; the first import of one has none."""
+"""Name of the series in the audit row of an import; the first import of a series has none."""
 
 _MAX_NAMED = 3
 _ENTRIES = tables.journal_entries.c
 
 
 class KnownEntries(NamedTuple):
-    """Ids of the entries of a file that are in the books already with equal content, and what the file lacks.
+    """Ids of the entries that file and books share, and entries that the file lacks.
 
-    `missing` are those of the same days that were imported
-    from the same `series` of files, each of which has an entry in common with an earlier one, and are not in this file
-    any more. The books keep them as they are.
+    `missing` are entries of the same days, imported from the same `series` of files, that are no longer in this file;
+    the books keep them as they are. Each file of a series shares an entry with an earlier one.
     """
 
     ids: frozenset[str] = frozenset()
@@ -59,9 +59,10 @@ def compare_with_books(
     local: ZoneInfo,
     paths: Mapping[str, str],
 ) -> KnownEntries:
-    """Compare the entries of a file with those in the books, whose ledgers have the given paths by id.
+    """Compare the entries of a file with those in the books.
 
-    A file in which an entry of the books has other content is refused.
+    `paths` are the paths of the ledgers in the books by id. A file in which an entry of the books has other content is
+    refused.
     """
     file_ids = {str(entry.id): entry_id for entry_id, entry in books.entries.items()}
     days = [local_date(entry.datetime, local) for entry in books.entries.values()]
@@ -105,7 +106,7 @@ def compare_with_books(
 
 
 class _Import(NamedTuple):
-    """An earlier import: the keys of its entries, and the series of files that it belongs to."""
+    """An earlier import: the keys of its entries, and its series of files."""
 
     keys: range
     series: str
@@ -121,7 +122,10 @@ def _earlier_imports(connection: Connection, instance: Instance) -> list[_Import
 
 
 class _Comparison(NamedTuple):
-    """Compares entries of a file with those of the books, whose accounts are the given ledgers and have these names."""
+    """Compares entries of a file with those in the books.
+
+    `ledger_ids` has the ledger of each account, and `names` the name of each ledger.
+    """
 
     ledger_ids: Mapping[str, str]
     names: Mapping[str, str]
@@ -129,13 +133,13 @@ class _Comparison(NamedTuple):
     scale: int
 
     def differences(self, before: AnyRow, after: NewJournalEntry, stored: list[AnyRow]) -> str:
-        """Describe what is different in the file; empty if nothing is.
+        """Describe the differences in the file; empty if there are none.
 
-        Of an entry that was recategorized, only the accounts with transactions are those of the file.
+        Categories of a recategorized entry are not compared.
         """
         texts = []
         if before.datetime != after.datetime:
-            days = [local_date(one, self.local) for one in (before.datetime, after.datetime)]
+            days = [local_date(instant, self.local) for instant in (before.datetime, after.datetime)]
             texts.append(f"the file has {after.datetime if days[0] == days[1] else days[1]}")
         if before.description != after.description:
             texts.append(f"the file has the text {quote(after.description)}")
@@ -143,7 +147,9 @@ class _Comparison(NamedTuple):
         file = Counter((self.ledger_ids[line.ledger_id], line.units) for line in after.lines)
         if not {line.categorization_method for line in stored} <= {None, AS_POSTED}:
             fixed = {line.ledger_id for line in stored if line.categorization_method is not None}
-            books, file = (Counter({line: one[line] for line in one if line[0] in fixed}) for one in (books, file))
+            books, file = (
+                Counter({line: lines[line] for line in lines if line[0] in fixed}) for lines in (books, file)
+            )
         if books != file:
             texts.append(f"the file has {self._lines(file - books)} instead of {self._lines(books - file)}")
         return ", ".join(texts)
@@ -157,7 +163,7 @@ class _Comparison(NamedTuple):
 
 
 def _ledger_ids(mapping: AccountMapping, id_suffix: str) -> dict[str, str]:
-    """Ledger of each account, also one that an earlier import created and that has another name or parent now."""
+    """Return the ledger of each account, even if renamed or moved since."""
     new = {account.id for account in mapping.new}
     return {
         name: path_id(name, id_suffix) if account.id in new else account.id
@@ -166,7 +172,7 @@ def _ledger_ids(mapping: AccountMapping, id_suffix: str) -> dict[str, str]:
 
 
 def _stored_lines(connection: Connection, keys: list[int]) -> dict[int, list[AnyRow]]:
-    """Lines of entries by their key, with their ledgers and how their transactions were categorized."""
+    """Return lines of entries by key, with ledgers and categorization methods."""
     lines, transactions, ledgers = tables.line_entries, tables.transactions, tables.ledgers
     found = defaultdict[int, list[AnyRow]](list)
     for chunk in id_batches(keys):

@@ -1,6 +1,7 @@
-"""Opening balances of a file whose accounts the books have already: those that they have by then are not posted again.
+"""Opening balances of a file that the books already have.
 
-A file of the next month or year begins with what the former one ended with, which would count twice.
+A file of the next month or year begins with the ending balances of the former one; to post these again would count them
+twice.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ def known_openings(
     known: Collection[str],
     local: ZoneInfo,
 ) -> set[str]:
-    """Find the entries of opening balances that are the balances of the books; one that differs is refused.
+    """Find entries whose opening balances the books have; refuse differences.
 
-    An entry is posted where the books have no balance of its accounts by then, as after a closing entry, and where it
-    is a closing entry itself.
+    An entry is posted if the books have no balance of its accounts by then, as after a closing entry, or if it is a
+    closing entry itself.
     """
     stored = {ledger.id: ledger.pk for ledger in ledgers}
     opening = {ledger.id for ledger in ledgers if ledger.is_required and ledger.sub_type == SubType.EQUITY}
@@ -58,10 +59,12 @@ def known_openings(
                 stated[line.ledger_id] = stated.get(line.ledger_id, 0) + line.units
         keys = {name: stored[of_entry[name]] for name in stated if of_entry[name] in stored}
         day = local_date(entry.datetime, local)
-        before, after = (_balances(connection, keys, one, local) for one in (day, day + dt.timedelta(days=1)))
+        before, after = (
+            _balances(connection, keys, start_day, local) for start_day in (day, day + dt.timedelta(days=1))
+        )
         if all(stated[name] * units <= 0 for name, units in (before | after).items()):
             continue
-        if stated not in ({**dict.fromkeys(stated, 0), **one} for one in (before, after)):
+        if stated not in ({**dict.fromkeys(stated, 0), **balances} for balances in (before, after)):
             where = f"{books.locations[entry_id]}: {quote(entry.description)}"
             _refuse(books, where, stated, after, day)
         found.add(entry_id)
@@ -69,7 +72,7 @@ def known_openings(
 
 
 def _balances(connection: Connection, keys: Mapping[str, int], day: dt.date, local: ZoneInfo) -> dict[str, int]:
-    """Balances of accounts at the start of a day, by their names in the file."""
+    """Return balances at a day's start, by account name of the file."""
     start = as_utc(dt.datetime.combine(day, dt.time(), local))
     query = select(*tables.SUM_OF_UNITS).where(_LINES.datetime < start)
     return {

@@ -1,4 +1,4 @@
-"""The four operations of the interface: each is a function of a call and its parsed request, declared once here."""
+"""The four operations of the interface: functions of a call and its parsed request."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class Operation(NamedTuple):
-    """How an operation is served: its function, route, and the types of its response, query and body.
+    """Declaration of an operation: function, route, and types of its response, query and body.
 
-    One with a body changes the books; one that is `named` has the header modified-by; a report is `slow`.
+    An operation with a body changes the books; a `named` one has the header modified-by; a report is `slow`.
     """
 
     function: Callable[..., Struct]

@@ -1,4 +1,4 @@
-"""Listing the line entries of a ledger: pages of a consistent order, their signed tokens, filters and expansions."""
+"""Listing the line entries of a ledger: pages, signed tokens, filters and expansions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _ORDER = (_LINES.datetime, _LINES.id)
 
 
 def list_line_entries(call: Call, ledger_id: str, query: ListLineEntriesQuery) -> LineEntryPage:
-    """Page of line entries in (datetime, id) order."""
+    """List a page of line entries in (datetime, id) order."""
     connection, instance = call.connection, call.instance
     tokens = PageTokens(call.page_token_key, instance, ledger_id, query)
     cursor = tokens.read(query.page_token) if query.page_token is not None else None
@@ -69,7 +69,7 @@ def list_line_entries(call: Call, ledger_id: str, query: ListLineEntriesQuery) -
 
 
 class Cursor(NamedTuple):
-    """A position in the (datetime, id) order of line entries, and the direction to read from there.
+    """A position in the (datetime, id) order, and the direction to read from there.
 
     The line at the position may have been moved to another ledger since.
     """
@@ -81,7 +81,7 @@ class Cursor(NamedTuple):
 
 
 class PageTokens:
-    """Writes and reads the page tokens of one query: its instance, ledger and every parameter except the token."""
+    """Writes and reads the page tokens of one query: instance, ledger and parameters."""
 
     def __init__(self, key: bytes, instance: Instance, ledger_id: str, query: ListLineEntriesQuery) -> None:
         sorted_query = replace(query, page_token=None, expand=sorted(query.expand), tag_ids=sorted(query.tag_ids))
@@ -90,11 +90,11 @@ class PageTokens:
         self._serializer = URLSafeSerializer(key, salt=bound.encode(), signer_kwargs=_SIGNING)
 
     def write(self, cursor: Cursor) -> str:
-        """Token of a cursor."""
+        """Write a cursor as a token."""
         return str(self._serializer.dumps(list(cursor._replace(datetime=cursor.datetime.isoformat()))))  # type: ignore[arg-type]
 
     def read(self, token: str) -> Cursor:
-        """Cursor of a token; 400 for one that was modified, or belongs to another query or instance."""
+        """Read a token; refuse a modified or foreign one with 400."""
         try:
             backward, inclusive, moment, line_entry_id = self._serializer.loads(token)
             cursor = Cursor(backward, inclusive, dt.datetime.fromisoformat(moment), line_entry_id)
@@ -111,13 +111,13 @@ def _invalid_token() -> OperationRefusedError:
 
 
 class _LedgerLines(NamedTuple):
-    """Lines of a ledger that are listed, in both directions from any cursor."""
+    """Listed lines of a ledger, in both directions from any cursor."""
 
     conditions: list[ColumnElement[bool]]
     instants: Sequence[Interval]
 
     def query(self, cursor: Cursor | None) -> Select[*tuple[Any, ...]]:
-        """Query of the position, key and entry of the lines after a cursor, in its direction."""
+        """Query the position, key and entry of lines after a cursor."""
         query = select(*_ORDER, _LINES.pk, _LINES.journal_entry_pk)
         query = query.where(*self.conditions, tables.is_within(self._bounds(cursor), _LINES.datetime))
         if cursor is None:
@@ -128,7 +128,10 @@ class _LedgerLines(NamedTuple):
         return query.order_by(*(column.desc() if cursor.backward else column for column in _ORDER))
 
     def _bounds(self, cursor: Cursor | None) -> list[tuple[dt.datetime | None, dt.datetime | None]]:
-        """Intervals without the bound that the cursor is beyond: an index seeks one bound, which must be the cursor."""
+        """Return the intervals without the bound that the cursor has passed.
+
+        An index seeks only one bound, which must be the cursor.
+        """
         if cursor is None:
             return [(start, end) for start, end in self.instants]
         if cursor.backward:
@@ -139,7 +142,7 @@ class _LedgerLines(NamedTuple):
 def _neighbours(
     connection: Connection, lines: _LedgerLines, positions: Sequence[AnyRow], limit: int, cursor: Cursor | None
 ) -> tuple[Cursor | None, Cursor | None]:
-    """Cursors after a page and before it, in its direction; None where no lines are.
+    """Return the cursors after and before a page; None without lines.
 
     The lines before a page may have been moved to another ledger since.
     """
@@ -154,7 +157,7 @@ def _neighbours(
 
 
 class _Sibling(Struct, frozen=True, gc=False):
-    """A line of the journal entry of a line of the page; the line itself is one of them."""
+    """A line of the same journal entry as a line of the page, or that line itself."""
 
     page_line: int
     pk: int
@@ -166,7 +169,7 @@ class _Sibling(Struct, frozen=True, gc=False):
 def _records(
     connection: Connection, instance: Instance, ledger: StoredLedger, expand: Sequence[str], page: Subquery
 ) -> list[LineEntry]:
-    """Line entries of a page, with their expansions."""
+    """Return the line entries of a page, with their expansions."""
     query = (
         select_lines()
         .select_from(page)
@@ -204,7 +207,7 @@ def _record(
     siblings: Sequence[_Sibling],
     tags: list[Tag],
 ) -> LineEntry:
-    """Line entry of a row, with the lines of its journal entry, of which it is one."""
+    """Return the line entry of a row; `siblings` include its own line."""
     opposing = [line for line in siblings if line.debit_credit != row.debit_credit]
     has_transaction = row.transaction_id is not None
     journal_entry: JournalEntry | UnsetType = UNSET
@@ -240,7 +243,7 @@ def _record(
 
 
 def _siblings(connection: Connection, page: Subquery) -> dict[int, list[_Sibling]]:
-    """Lines of the journal entries of the page, in the order they were posted, by line of the page."""
+    """Return the lines of each page line's entry, in posting order."""
     ledgers = tables.ledgers.c
     query = (
         select(page.c.pk, _LINES.pk, _LINES.id, _LINES.debit_credit, ledgers.id)
@@ -252,7 +255,7 @@ def _siblings(connection: Connection, page: Subquery) -> dict[int, list[_Sibling
 
 
 def _tags(connection: Connection, page: Subquery) -> dict[int, list[Tag]]:
-    """Tags of the page's lines, by line, in the order of their groups and names."""
+    """Return the tags of the page's lines, by group and name."""
     tags, groups, line_tags = tables.tags, tables.tag_groups, tables.line_entry_tags
     query = (
         select(line_tags.c.line_entry_pk, tags.c.id, tags.c.name, groups.c.id.label("tag_group_id"))

@@ -50,7 +50,7 @@ _TRANSACTIONS = tables.transactions.c
 def recategorize_transaction(
     call: Call, ledger_id: str, transaction_id: str, body: RecategorizeTransactionBody
 ) -> RecategorizedTransaction:
-    """Move opposing lines of a transaction's entry to another ledger, and return the transaction.
+    """Move a transaction's opposing lines to another ledger; return the transaction.
 
     A line with a transaction, or on a ledger that reports cash flow, is the account side of an entry: it is never
     moved, and no line is moved to its ledger, so recategorizing changes no balance of such a ledger. If nothing
@@ -82,7 +82,7 @@ def recategorize_transaction(
 def _recategorized(
     connection: Connection, instance: Instance, ledger: StoredLedger, transaction_id: str
 ) -> RecategorizedTransaction:
-    """Transaction with its current categories."""
+    """Return the transaction with its current categories."""
     own = _own_line(connection, instance, ledger, transaction_id)
     opposing = _opposing(_lines(connection, own.journal_entry_pk), own)
     return RecategorizedTransaction(
@@ -117,7 +117,7 @@ def _opposing(lines: Sequence[AnyRow], own: LineRow) -> list[AnyRow]:
 
 
 def _lines(connection: Connection, entry_key: int) -> Sequence[AnyRow]:
-    """All lines of an entry, in the order they were posted."""
+    """Return all lines of an entry, in the order of posting."""
     query = (
         select(_LINES.pk, _LINES.id, _LINES.debit_credit, _LINES.ledger_pk, _LEDGERS.id.label("ledger_id"))
         .add_columns(_LEDGERS.name.label("ledger_name"), _LEDGERS.report_cash_flow)
@@ -131,7 +131,7 @@ def _lines(connection: Connection, entry_key: int) -> Sequence[AnyRow]:
 
 
 def _chosen(opposing: list[AnyRow], category_ledger_id: str | None) -> list[AnyRow]:
-    """Opposing lines to move."""
+    """Choose the opposing lines to move."""
     chosen = [line for line in opposing if category_ledger_id in (None, line.ledger_id)]
     if not chosen and category_ledger_id is not None:
         raise OperationRefusedError(
@@ -144,7 +144,7 @@ def _chosen(opposing: list[AnyRow], category_ledger_id: str | None) -> list[AnyR
 
 
 def _is_account_side(line: AnyRow) -> bool:
-    """Whether a line is the account side of an entry, which is not a category."""
+    """Return whether a line is the account side, not a category."""
     return line.transaction_id is not None or bool(line.report_cash_flow)
 
 
@@ -169,7 +169,7 @@ def _move(connection: Connection, own: LineRow, moving: list[AnyRow], target: St
 
 
 def _categories(opposing: list[AnyRow]) -> list[Category]:
-    """One category per ledger; editable unless it is a financial account."""
+    """Return one category per ledger; financial accounts are not editable."""
     fixed = {line.ledger_id for line in opposing if _is_account_side(line)}
     return [
         Category(ledger_id=ledger_id, ledger_name=name, editable=ledger_id not in fixed)

@@ -1,4 +1,7 @@
-"""Ledgers, tags, days and transactions that a request names, found in its own instance only: any other id is 404."""
+"""Lookup of ledgers, tags, days and transactions in the instance of a request.
+
+Any id of another instance is unknown: 404.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,9 @@ if TYPE_CHECKING:
 
 
 class Call(NamedTuple):
-    """A call of an operation: a database transaction, the books, and who calls.
+    """A call of an operation: a database transaction, the books, and the caller.
 
-    The actor is the key of the access token; the user is the one that the header modified-by states; page tokens are
-    signed with the key.
+    The actor is the key of the access token; the header modified-by states the user; the key signs page tokens.
     """
 
     connection: Connection
@@ -36,7 +38,7 @@ class Call(NamedTuple):
 
 
 def requested_period(instance: Instance, query: PeriodQuery) -> Period:
-    """Days of a request; 422 if they are not in order, or the books begin later."""
+    """Return the days of a request; refuse unordered or early days."""
     if query.end_date < query.start_date:
         refuse_value(["query", "end_date"], "end_date is before start_date")
     if instance.entries_start is not None and query.start_date < instance.entries_start:
@@ -47,7 +49,7 @@ def requested_period(instance: Instance, query: PeriodQuery) -> Period:
 
 
 def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[str]) -> list[ColumnElement[bool]]:
-    """Conditions that a line entry has every tag: one condition for any number of tags; 404 for an unknown tag."""
+    """Return one condition that a line has all tags; refuse unknown ones."""
     if not tag_ids:
         return []
     line_tags = tables.line_entry_tags.c
@@ -57,9 +59,10 @@ def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[s
 
 
 class LineRow(Struct, frozen=True, gc=False):
-    """A line, its journal entry and its transaction, the fields of which are None if it has none; debits are positive.
+    """A line with its journal entry and transaction; debits are positive.
 
-    Its texts are those of :data:`~accounting_analytics.service.tables.LINE_TEXTS`.
+    Without a transaction its fields are None. The texts are those of
+    :data:`~accounting_analytics.service.tables.LINE_TEXTS`.
     """
 
     pk: int
@@ -81,7 +84,7 @@ class LineRow(Struct, frozen=True, gc=False):
 
 
 def select_lines() -> Select[*tuple[Any, ...]]:
-    """Query of the fields of :class:`LineRow`; the caller joins the three tables."""
+    """Query the fields of :class:`LineRow`; the caller joins the three tables."""
     entries, transactions = tables.journal_entries.c, tables.transactions.c
     columns = {
         **transactions,
@@ -95,7 +98,7 @@ def select_lines() -> Select[*tuple[Any, ...]]:
 
 
 def transaction_of_line(row: LineRow, ledger_id: str, scale: int) -> Transaction:
-    """Transaction of a line; its amount has the sign of the line on its ledger."""
+    """Return a line's transaction; the amount has the line's sign."""
     return Transaction(
         id=row.transaction_id,
         amount=number(row.units, scale),
@@ -122,14 +125,14 @@ def _tag_keys(connection: Connection, instance: Instance, tag_ids: Sequence[str]
 
 
 def refuse_unknown(resource: str) -> NoReturn:
-    """Refuse a ledger, transaction or tag that does not exist in the instance with 404."""
+    """Refuse a ledger, transaction or tag that does not exist, with 404."""
     raise OperationRefusedError(
         f"the {resource} does not exist in this instance", status=404, error_code=f"{resource}_not_found"
     )
 
 
 def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> StoredLedger:
-    """Ledger of the instance with this id; 404 if it does not exist."""
+    """Return the ledger with an id; refuse an unknown one with 404."""
     query = select_ledgers(instance).where(tables.ledgers.c.id == ledger_id)
     row = connection.execute(query).first() if is_valid_id(ledger_id) else None
     if row is None:
@@ -140,7 +143,7 @@ def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> S
 def expand_parent(
     connection: Connection, instance: Instance, ledger: StoredLedger, paths: Iterable[str]
 ) -> NestedLedger | UnsetType | None:
-    """Parent of a ledger, with as many ancestors as the longest of the expand paths, such as ``parent.parent``."""
+    """Return the parent of a ledger, with ancestors as the paths request."""
     levels = max((path.count("parent") for path in paths), default=0)
     return _parent(connection, instance, ledger, levels)
 

@@ -1,4 +1,4 @@
-"""The cash flow report: what moved the ledgers that report cash flow, and their balances before and after."""
+"""The cash flow report: flows of cash ledgers, and their balances before and after."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ENTRIES = tables.journal_entries.c
 
 
 def retrieve_cash_flow_report(call: Call, query: CashFlowReportQuery) -> CashFlowReport:
-    """Cash flow report of a period."""
+    """Return the cash flow report of a period."""
     connection, instance = call.connection, call.instance
     if query.tag_ids and instance.tier < TIER_FOR_TAGS:
         raise OperationRefusedError(
@@ -46,7 +46,7 @@ def retrieve_cash_flow_report(call: Call, query: CashFlowReportQuery) -> CashFlo
     conditions = [is_in_period, *has_all_tags(connection, instance, query.tag_ids)]
     ledgers = read_ledgers(connection, instance)
     starting = _balances(connection, instance, period.instants_before())
-    moved = _balances(connection, instance, period.instants())  # far fewer lines than all up to the end
+    moved = _balances(connection, instance, period.instants())  # reads far fewer lines than a sum up to the end
     ending = {key: starting.get(key, 0) + moved.get(key, 0) for key in starting | moved}
     net, lines = _flows(connection, instance, ledgers, conditions)
     return CashFlowReport(
@@ -64,7 +64,7 @@ def _flows(
     ledgers: list[StoredLedger],
     conditions: Sequence[ColumnElement[bool]],
 ) -> tuple[dict[int, int], dict[int, list[CashFlowLine]]]:
-    """Net flows and lines outside of cash ledgers, of journal entries that touch one, by the key of their ledger."""
+    """Return net flows and category lines of cash entries, by ledger key."""
     cash_names = {ledger.pk: ledger.name for ledger in ledgers if ledger.report_cash_flow}
     others = _ledger_keys(instance, report_cash_flow=False)
     query = (
@@ -92,7 +92,7 @@ def _flows(
 
 
 def _balances(connection: Connection, instance: Instance, instants: Sequence[Interval]) -> dict[int, int]:
-    """Units on every cash ledger with lines, summed over some instants."""
+    """Sum the units of every cash ledger with lines in the intervals."""
     query = select(_LINES.ledger_pk, *tables.SUM_OF_UNITS).group_by(_LINES.ledger_pk)
     cash = _LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=True))
     rows = connection.execute(query.where(cash, tables.is_within(instants, _LINES.datetime)))
@@ -107,7 +107,7 @@ def _ledger_keys(instance: Instance, *, report_cash_flow: bool) -> Any:  # noqa:
 def _flow_ledgers(
     ledgers: list[StoredLedger], net: Mapping[int, int], lines: Mapping[int, list[CashFlowLine]], scale: int
 ) -> list[CashFlowLedger]:
-    """Ledgers that have lines, and their ancestors, in display order."""
+    """Return ledgers with lines, and their ancestors, in display order."""
     totals = _totals(ledgers, net)
     return [
         CashFlowLedger(
@@ -123,7 +123,7 @@ def _flow_ledgers(
 
 
 def _ledger_balances(ledgers: list[StoredLedger], balances: Mapping[int, int], scale: int) -> list[CashLedgerBalance]:
-    """All cash ledgers, zero or not, in display order; only cash ledgers count in a total."""
+    """Return all cash ledgers in display order, with totals of cash only."""
     totals = _totals(ledgers, balances)
     return [
         CashLedgerBalance(
@@ -139,7 +139,7 @@ def _ledger_balances(ledgers: list[StoredLedger], balances: Mapping[int, int], s
 
 
 def _totals(ledgers: list[StoredLedger], own: Mapping[int, int]) -> dict[int, int]:
-    """Own units plus those of all descendants; a ledger without any is absent."""
+    """Add units to each ledger and its ancestors; omit other ledgers."""
     by_id = {ledger.id: ledger for ledger in ledgers}
     totals: defaultdict[int, int] = defaultdict(int)
     for ledger in ledgers:
