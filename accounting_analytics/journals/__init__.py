@@ -1,1 +1,1 @@
-"""Journals and tables of line entries, read from files into plain accounts and entries; nothing is posted here."""
+"""Readers of journals and tables of line entries, as plain accounts and entries."""

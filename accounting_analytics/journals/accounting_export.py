@@ -1,4 +1,4 @@
-"""The journal report of QuickBooks or Xero, exported as CSV: its entries, compared with the totals that it states."""
+"""The journal report of QuickBooks or Xero as CSV, compared with its totals."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ HEADINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "entry": ("Journal #", "Journal Number", "Journal No.", "Journal ID"),
     },
 }
-"""Headings of the columns of each kind of file, in each form that the program writes; the first that a file has."""
+"""Headings of each column by kind of file, in each form that the program writes; the first in a file is used."""
 _REQUIRED = ("date", "account", "debit", "credit")
 _NUMBER = re.compile(r"(?:ID|Journal)(?: (?:ID|No\.?|Number))?[ :#]*(\d+)\b[ ,|:-]*(.*)")
-"""The row with the number of an entry in Xero, which stands above its lines."""
+"""The row above the lines of an entry in Xero, with the number of the entry."""
 _CURRENCY = ("currency", "currency code", "transaction currency")
 _SHOWN_ROWS, _MAX_NAMED = 3, 3
 
 
 class AccountingExport(NamedTuple):
-    """What a person says of a file: None is not stated."""
+    """Decisions of a person about a file; None is not stated."""
 
     kind: str
     accounts: Mapping[str, str] | None
@@ -76,16 +76,16 @@ class _Entry:
 
     @property
     def place(self) -> str:
-        """Its first line."""
+        """Place of the first line."""
         return self.lines[0].row.place
 
     def sums(self) -> tuple[int, int]:
-        """Return the sums of its debits and its credits."""
+        """Sum its debits and its credits."""
         return _sums(self.lines)
 
 
 class _ExportLine(NamedTuple):
-    """A line of an entry: its cells by what they are, and its amounts."""
+    """A line of an entry: its row, its cells by kind, and its amounts."""
 
     row: ExportRow
     cells: Mapping[str, str]
@@ -104,7 +104,9 @@ def read_accounting_export(given: AccountingExport, books: FileBooks) -> tuple[d
     """
     forms = HEADINGS[given.kind]
     file = read_export(books.path, [forms[name] for name in _REQUIRED], books.errors, given.encoding)
-    columns = {name: next((one for one in of if one in file.headings), "") for name, of in forms.items()}
+    columns = {
+        name: next((heading for heading in known if heading in file.headings), "") for name, known in forms.items()
+    }
     rows = [row for row in file.rows if row.cells[columns["account"]]]
     if not rows:
         books.errors.fail("it has no line with an account")
@@ -121,25 +123,25 @@ def read_accounting_export(given: AccountingExport, books: FileBooks) -> tuple[d
     for row in kept:
         reader.read(row)
     books.errors.raise_if_any()
-    entries = [one for one in reader.entries if one.lines]
+    entries = [entry for entry in reader.entries if entry.lines]
     reader.check_totals(entries)
     days = _add_entries(entries, given, books)
     books.notes += check_days(days, given.date_order or "", given.period, books.errors)
     books.errors.raise_if_any()
-    first, last = min(one.day for one in days), max(one.day for one in days)
+    first, last = min(read_day.day for read_day in days), max(read_day.day for read_day in days)
     return (given.period.start_date, given.period.end_date) if given.period else (first, last)
 
 
 def _is_heading(row: ExportRow, columns: Mapping[str, str]) -> bool:
-    """Whether a row has the headings again, as above each journal."""
+    """Return whether a row repeats the headings, as above each journal."""
     return all(row.cells[columns[name]] == columns[name] for name in _REQUIRED)
 
 
 def _check_currency(rows: Sequence[ExportRow], given: AccountingExport, books: FileBooks) -> None:
-    """Refuse a file that is of another currency; where lines name several, say that their amounts are of one."""
-    column = next((one for one in rows[0].cells if one.casefold() in _CURRENCY), None)
+    """Refuse a file in another currency; note lines with other currencies."""
+    column = next((heading for heading in rows[0].cells if heading.casefold() in _CURRENCY), None)
     found = dict.fromkeys(row.cells[column].upper() for row in rows if row.cells[column]) if column else {}
-    others = [one for one in found if one != given.currency.upper()]
+    others = [code for code in found if code != given.currency.upper()]
     if others and len(found) == 1:
         books.errors.fail(f"{quote(column)} says {quote(others[0])}, and currency= {quote(given.currency)}")
     if others:
@@ -152,7 +154,7 @@ def _check_currency(rows: Sequence[ExportRow], given: AccountingExport, books: F
 def _require_decisions(
     rows: Sequence[ExportRow], columns: Mapping[str, str], given: AccountingExport, books: FileBooks
 ) -> None:
-    """Refuse decisions that are not stated, with what the first lines are by each reading, and unknown accounts."""
+    """Refuse missing decisions, with readings of lines, and unknown accounts."""
     days = [(row.place, cell) for row in rows if (cell := row.cells[columns["date"]])]
     amounts = [
         (row.place, cell) for row in rows if (cell := row.cells[columns["debit"]] or row.cells[columns["credit"]])
@@ -178,7 +180,7 @@ def _require_decisions(
 
 
 def path_of(name: str, accounts: Mapping[str, str]) -> str | None:
-    """Path of an account: its own, or below that of its parent; None where neither is given."""
+    """Return the path of an account, from its own or its parent's."""
     if name in accounts:
         return accounts[name]
     parent, separator, last = name.rpartition(PATH_SEPARATOR)
@@ -238,7 +240,7 @@ class _EntryReader:
 
     @staticmethod
     def _is_other(entry: _Entry, cells: Mapping[str, str]) -> bool:
-        """Whether a line begins another entry: its number differs, or its day or type after lines that balance."""
+        """Return whether number, day or type of a line begin another entry."""
         if cells.get("entry") and entry.number:
             return entry.number != cells["entry"]
         debit, credit = entry.sums()
@@ -255,10 +257,10 @@ class _EntryReader:
         return self._amounts.units(cell) if has_amount(cell) else 0
 
     def _add_totals(self, row: ExportRow, cells: Mapping[str, str]) -> None:
-        """Take a row of totals as that of its entry, or of all lines; a line without an account is refused."""
+        """Take a row as totals of an entry or the file."""
         amounts = {self._columns["debit"], self._columns["credit"]}
         labels = [cell for column, cell in row.cells.items() if cell and column not in amounts]
-        if labels and not any(one.casefold().startswith("total") for one in labels):
+        if labels and not any(label.casefold().startswith("total") for label in labels):
             raise ValueError(f"it has an amount and no account ({row.texts()})")
         entry, stated = self._current, (self._units(cells["debit"]), self._units(cells["credit"]))
         if entry is None or not entry.lines or entry.totals is not None or self._are_of_all(stated, entry):
@@ -267,12 +269,12 @@ class _EntryReader:
             entry.totals = row
 
     def _are_of_all(self, stated: tuple[int, int], entry: _Entry) -> bool:
-        """Whether totals below an entry are those of all lines so far, and not its own."""
-        return stated != entry.sums() and stated == _sums([line for one in self.entries for line in one.lines])
+        """Return whether totals are those of all lines, not the entry's own."""
+        return stated != entry.sums() and stated == _sums([line for other in self.entries for line in other.lines])
 
     def check_totals(self, entries: Sequence[_Entry]) -> None:
-        """Compare the lines of each entry with its totals, and all lines with the totals of the file; say what was."""
-        with_totals = [one for one in entries if one.totals is not None]
+        """Compare the totals of entries and of the file; note the result."""
+        with_totals = [entry for entry in entries if entry.totals is not None]
         for entry in entries:
             if entry.totals is not None:
                 self._compare(entry.lines, entry.totals)
@@ -293,7 +295,7 @@ class _EntryReader:
         stated = tuple(self._units(totals.cells[self._columns[side]]) for side in ("debit", "credit"))
         sums = _sums(lines)
         if stated != sums:
-            (debit, credit), of_lines = (self._texts(one) for one in (stated, sums))
+            (debit, credit), of_lines = (self._texts(units) for units in (stated, sums))
             self._books.errors.add(
                 totals.place,
                 f"it states totals of {debit} and {credit}, and {count_of(len(lines), 'line')} from "
@@ -301,11 +303,11 @@ class _EntryReader:
             )
 
     def _texts(self, units: Iterable[int]) -> list[str]:
-        return [format_amount(from_minor_units(one, self._books.options.scale)) for one in units]
+        return [format_amount(from_minor_units(amount, self._books.options.scale)) for amount in units]
 
 
 def _add_entries(entries: Sequence[_Entry], given: AccountingExport, books: FileBooks) -> list[ReadDay]:
-    """Add entries to the books; those without amounts, such as voided ones, are left out."""
+    """Add entries to the books; leave out those without amounts."""
     days, cells = [], DayCells(given.date_order or "")
     local, counts, empty = zone(books.options.time_zone), Counter[str](), []
     places: dict[str, str] = {}
@@ -347,7 +349,7 @@ def _refuse_repeated(entry_id: str, entry: _Entry, places: dict[str, str]) -> No
 
 
 def _entry_id(entry: _Entry, lines: Sequence[_ExportLine], kind: str, day: dt.date, counts: Counter[str]) -> str:
-    """Id of an entry: its number, or its day and content, and which of several equal ones it is."""
+    """Return an entry's id: its number, or its day, content and count."""
     if entry.number:
         return f"{kind}-{entry.number}"
     texts = sorted(

@@ -1,4 +1,4 @@
-"""Accounts of a file: their paths, such as ``assets:bank:checking``, mapped to accounts with parents.
+"""Accounts of a file: paths such as ``assets:bank:checking`` become accounts with parents.
 
 The first segment determines the type of all accounts below it: assets, liabilities, equity, income, revenue or
 expenses, singular or plural and in any case. Every prefix of a path becomes an account too.
@@ -92,15 +92,15 @@ FIRST_DIGIT: Mapping[LedgerType, str] = {
     LedgerType.REVENUE: "4",
     LedgerType.EXPENSE: "5",
 }
-"""First digit of the sort codes of a type."""
+"""First digit of the sort codes of each type."""
 
 
 _OPENING = re.compile(f"equity{PATH_SEPARATOR}opening")
-"""Accounts that hledger and others post opening balances against, by convention."""
+"""Accounts against which hledger and others post opening balances by convention."""
 
 
 class Account(NamedTuple):
-    """An account with everything that a ledger is; the fields are those of the interface."""
+    """An account with all fields of a ledger of the interface."""
 
     id: str
     name: str
@@ -116,7 +116,7 @@ class Account(NamedTuple):
 
 
 def path_id(path: str, id_suffix: str = "") -> str:
-    """Id of the ledger of a path, in books whose ids end with a suffix."""
+    """Return the ledger id of a path, in books with an id suffix."""
     return f"led_{hashlib.sha256(f'{path}{id_suffix}'.encode()).hexdigest()[:24]}"
 
 
@@ -140,13 +140,13 @@ REQUIRED_ACCOUNTS: Mapping[RequiredLedger, Account] = {
     ),
     RequiredLedger.OPENING_BALANCE: _required("Opening Balance Retained Earnings", SubType.EQUITY, _CREDIT, "30001"),
 }
-"""The four accounts that all books have; an instance of a service gives them ids of its own."""
+"""The four accounts that all books have; an instance of a service gives them its own ids."""
 
 
 class AccountMapping(NamedTuple):
-    """What each account of a file is in the books, and the accounts that are new there, parents first.
+    """Account in the books of each account of a file, and new accounts, parents first.
 
-    `openings` are those of the file that are the ledger of opening balances.
+    `openings` are the accounts of the file that map to the ledger of opening balances.
     """
 
     accounts: dict[str, Account]
@@ -154,7 +154,7 @@ class AccountMapping(NamedTuple):
     openings: Sequence[str] = ()
 
     def needed(self, names: Iterable[str]) -> list[Account]:
-        """Select the new accounts that some of the file need, with their parents."""
+        """Select the new accounts that accounts of the file need, with parents."""
         needed: set[str | None] = {self.accounts[name].id for name in names}
         for account in reversed(self.new):  # children before their parents
             if account.id in needed:
@@ -172,10 +172,11 @@ def map_accounts(
     id_suffix: str,
     errors: FileErrors,
 ) -> AccountMapping:
-    """Map accounts, each with its first line in a file, to existing ones by id or path, or to new ones by path.
+    """Map accounts of a file to existing ones, or to new ones by path.
 
-    Only accounts with lines become cash accounts, never their parents. Those of opening balances are the required
-    ledger, which the programs that read the books know as such.
+    Existing accounts are found by id or path; `accounts` has the first line of each account. Only accounts with lines
+    become cash accounts, never their parents. Those of opening balances become the required ledger, by which programs
+    that read the books recognize them.
     """
     chart = _Chart(existing, id_suffix)
     known = {account: chart.find(account, location, errors) for account, location in accounts.items()}
@@ -199,7 +200,7 @@ def map_accounts(
     errors.raise_if_any()
     added = {path: chart.add(path, cash_accounts) for path in sorted(new_paths, key=_segments)}
     mapped = {account: found or added[account] for account, found in known.items()}
-    return AccountMapping(mapped, chart.new, [one for one in opened if one != chart.opening_balance.name])
+    return AccountMapping(mapped, chart.new, [name for name in opened if name != chart.opening_balance.name])
 
 
 def check_transactions(books: FileBooks, accounts: Mapping[str, Account]) -> None:
@@ -215,7 +216,7 @@ def check_transactions(books: FileBooks, accounts: Mapping[str, Account]) -> Non
 
 
 def refuse_without_cash(books: FileBooks) -> NoReturn:
-    """Refuse a file without any account that reports cash flow, with the accounts that look like one."""
+    """Refuse a file without a cash account; name the likely ones."""
     likely = likely_cash(books.accounts)
     named = f"likely: {join_ids(likely, limit=_MAX_NAMED)}" if likely else "none of them looks like one"
     patterns = likely[:_MAX_NAMED] or ["PATTERN"]
@@ -227,13 +228,15 @@ def refuse_without_cash(books: FileBooks) -> NoReturn:
 
 
 class _Chart:
-    """Accounts by id and by the path of their names, to which new ones are added path by path."""
+    """Accounts by id and by path; new accounts are added by path."""
 
     def __init__(self, existing: Sequence[Account], id_suffix: str) -> None:
         self._by_id = {account.id: account for account in existing}
         self._id_suffix = id_suffix
         self._by_path: defaultdict[str, list[Account]] = defaultdict(list)
-        self._child_counts = Counter(self._by_id[one.parent_id].sort_code for one in existing if one.parent_id)
+        self._child_counts = Counter(
+            self._by_id[account.parent_id].sort_code for account in existing if account.parent_id
+        )
         self.new: list[Account] = []
         parents = Hierarchy({account.id: account.parent_id for account in existing})
         names = LedgerNames({account.id: account.name for account in existing}, parents)
@@ -243,21 +246,21 @@ class _Chart:
     @property
     def opening_balance(self) -> Account:
         """The required account of opening balances."""
-        required = (one for one in self._by_id.values() if one.is_required)
-        return next(one for one in required if one.sub_type == SubType.EQUITY)
+        required = (account for account in self._by_id.values() if account.is_required)
+        return next(account for account in required if account.sub_type == SubType.EQUITY)
 
     def find(self, account: str, location: str, errors: FileErrors) -> Account | None:
-        """Account with an id or path; an ambiguous path is an error."""
+        """Find an account by id or path; an ambiguous path is an error."""
         if account in self._by_id:
             return self._by_id[account]
         found = self._by_path.get(account, [])
         if len(found) > 1:
-            ids = ", ".join(sorted(one.id for one in found))
+            ids = ", ".join(sorted(candidate.id for candidate in found))
             errors.add(location, f"account {account!r} could be any of the ledgers {ids}; use the id")
         return found[0] if found else None
 
     def add(self, path: str, cash: Container[str]) -> Account:
-        """Account of a path, which is created with its parents unless it exists."""
+        """Return the account of a path; create it, with parents, if missing."""
         if path in self._by_path:
             return self._by_path[path][0]
         parent_path, _, name = path.rpartition(PATH_SEPARATOR)
@@ -281,20 +284,20 @@ class _Chart:
         return account
 
     def _unused_id(self, path: str) -> str:
-        """Id of a path; a numbered one where an account with that id has another name or parent now."""
+        """Return the id of a path, numbered if it is taken."""
         numbers = chain([""], map(str, count(2)))
         ids = (path_id(path, f"{self._id_suffix}{number}") for number in numbers)
-        return next(one for one in ids if one not in self._by_id)
+        return next(account_id for account_id in ids if account_id not in self._by_id)
 
     def _sort_code(self, prefix: str) -> str:
-        """Parent's code and a number of at least two digits; or the parent's code, if that would be too long."""
+        """Return the parent's code with the next number, if short enough."""
         self._child_counts[prefix] += 1
         code = f"{prefix}{_ordered_number(self._child_counts[prefix])}"
         return code if len(code) <= MAX_SORT_CODE_LENGTH else prefix
 
 
 def likely_cash(accounts: Iterable[str]) -> list[str]:
-    """Assets and liabilities whose path has a word of bank accounts or cards."""
+    """List assets and liabilities whose path has a word of cash accounts."""
     return [
         account
         for account in accounts
@@ -303,7 +306,7 @@ def likely_cash(accounts: Iterable[str]) -> list[str]:
 
 
 def guess_sub_type(path: str) -> SubType:
-    """Sub_type of an account: that of a word in its path, or the default of its type."""
+    """Guess a sub_type by words in the path, or by the type."""
     ledger_type, below = type_of_path(path), path.lower().partition(PATH_SEPARATOR)[2]
     for word_type, sub_type, words in _SUB_TYPE_WORDS:
         if word_type == ledger_type and words.search(below):
@@ -312,7 +315,7 @@ def guess_sub_type(path: str) -> SubType:
 
 
 def _ordered_number(number: int) -> str:
-    """Digits that sort as text in the order of the numbers: 01 to 89, then 9000 to 9899, and so on."""
+    """Write a number so that texts sort by value: 89, then 9000."""
     digits, prefix = 2, ""
     while number >= 9 * 10 ** (digits - 1):
         number -= 9 * 10 ** (digits - 1)
@@ -321,7 +324,7 @@ def _ordered_number(number: int) -> str:
 
 
 def _path_problem(account: str) -> str:
-    """Why an account that is not an existing ledger cannot be the path of a new one; empty if it can."""
+    """Say why a path cannot be a new account; empty if possible."""
     segments = _segments(account)
     if any(not segment or segment != segment.strip() for segment in segments):
         return "has an empty segment or one with spaces around it"
@@ -342,7 +345,7 @@ def _root(path: str) -> str:
 
 
 def type_of_path(path: str) -> LedgerType:
-    """Type of the accounts below the first segment of a path."""
+    """Return the ledger type that a path's first segment determines."""
     return TYPE_OF_ROOT[_root(path)]
 
 
@@ -353,9 +356,10 @@ def _opening_accounts(
     known: Mapping[str, Account | None],
     errors: FileErrors,
 ) -> list[str]:
-    """Accounts of equity whose entries are opening balances: those that match a pattern; without any by convention.
+    """List the equity accounts of opening balances, by pattern or convention.
 
-    These are ``equity:opening*``, and those that a ``pad`` of beancount takes balances from, unless they exist.
+    By convention these are ``equity:opening*``, and those that a ``pad`` of beancount takes balances from, unless they
+    exist.
     """
     if patterns is None:
         new = (name for name in accounts if known[name] is None and TYPE_OF_ROOT.get(_root(name)) == LedgerType.EQUITY)
@@ -370,14 +374,14 @@ def _opening_accounts(
 
 
 def opening_notes(mapping: AccountMapping) -> Iterator[str]:
-    """Say which accounts of a file are the ledger of opening balances."""
+    """Note which accounts of a file are the ledger of opening balances."""
     if mapping.openings:
         name = mapping.accounts[mapping.openings[0]].name
         yield f"entries of {join_ids(mapping.openings)} are opening balances, no inflow: they are on the ledger {name}"
 
 
 def _match(patterns: Sequence[str], accounts: Mapping[str, str], errors: FileErrors, what: str) -> list[str]:
-    """Accounts that match any pattern; a pattern without a match is an error."""
+    """List accounts that match a pattern; an unmatched pattern is an error."""
     matched: set[str] = set()
     for pattern in patterns:
         expression = re.compile(fnmatch.translate(pattern.lower()))

@@ -1,4 +1,4 @@
-"""The rows of a bank's file in their order, and the balances that it states compared with them."""
+"""Order of the rows of a bank's file, and comparison with its stated balances."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ _CLOSING = re.compile(r"\b(clos|end|new|final|carried)", re.IGNORECASE)
 
 
 class BankRow(NamedTuple):
-    """A row with a day: an entry, or a statement of the balance alone.
+    """A row with a day: an entry, or only a stated balance.
 
     Attributes
     ----------
     place : str
-        Its line.
+        Line of the row.
     cell : str
         The cell of its day.
     moment : date or datetime
-        What the cell says.
+        Day or time in that cell.
     day : date
         Its day in the zone of the books.
     text, payee : str
         All its texts, and the first of them.
     units : int
-        What came into the account, negative for what left it.
+        Money that came into the account, negative for money that left it.
     balance : int or None
-        The balance that it states, as it is written.
+        The stated balance, as written.
     is_entry : bool
-        Whether it is booked.
+        True for a booked row.
     entry_id : str
-        Its id in the file, where that has ids.
+        Its id in the file; empty if the file has no ids.
     is_sum : bool
-        Whether its units are the sum of amounts in several columns.
+        True if its units are the sum of amounts in several columns.
     """
 
     place: str
@@ -62,7 +62,7 @@ class BankRow(NamedTuple):
 
 
 class StatedBalance(NamedTuple):
-    """A balance that the file or a person states beside the rows, as it is written."""
+    """A balance that the file or a person states outside of the rows, as written."""
 
     place: str
     label: str
@@ -70,29 +70,29 @@ class StatedBalance(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What it is, for messages."""
+        """Name of the balance in messages."""
         return "opening" if self.is_opening else "closing"
 
     @property
     def is_opening(self) -> bool:
-        """Whether it is the balance before the first row."""
+        """True for the balance before the first row."""
         return bool(_OPENING.search(self.label))
 
     @property
     def is_closing(self) -> bool:
-        """Whether it is the balance after the last row."""
+        """True for the balance after the last row."""
         return bool(_CLOSING.search(self.label)) and not self.is_opening
 
 
 class CheckedRows(NamedTuple):
-    """Rows from the first to the last, the units before them where these are known, and what was compared."""
+    """Rows from first to last, the units before them if known, and a note of the comparison."""
 
     rows: Sequence[BankRow]
     opening: int | None
     note: str
 
 
-class _Tried(NamedTuple):
+class _Attempt(NamedTuple):
     """An order of the rows, and all balances in it."""
 
     rows: Sequence[BankRow]
@@ -100,7 +100,7 @@ class _Tried(NamedTuple):
 
 
 class _Balance(NamedTuple):
-    """A stated balance with what moved before it: the opening balance is the one less the other."""
+    """A stated balance and the units that moved before it; their difference is the opening balance."""
 
     place: str
     name: str
@@ -111,42 +111,44 @@ class _Balance(NamedTuple):
 def check_balances(
     rows: Sequence[BankRow], stated: Iterable[StatedBalance], side: int, errors: FileErrors, scale: int
 ) -> CheckedRows:
-    """Compare each stated balance with the rows; those that do not follow from each other are refused.
+    """Compare each stated balance with the rows; refuse contradictions.
 
     A balance is that of the normal side of the account. Where the balances of a card fit only with the other sign, the
-    file writes what is owed as negative. Both signs fit some direction, so balances of money on a card are refused
-    unless a person states one of them.
+    file writes the debt as negative. Each sign fits one direction, so balances of money on a card are refused unless a
+    person states one of them.
     """
     beside = list(stated)
     signs = (1,) if side > 0 else (-1, 1)
-    first: _Tried | None = None
+    first: _Attempt | None = None
     for orders in _orders(rows):
-        tried = [_Tried(ordered, _balances(ordered, beside, side, sign)) for sign in signs for ordered in orders]
-        first = first or tried[0]
-        if fitting := [one for one in tried if _first_wrong(one.balances) is None]:
+        attempts = [_Attempt(ordered, _balances(ordered, beside, side, sign)) for sign in signs for ordered in orders]
+        first = first or attempts[0]
+        if fitting := [attempt for attempt in attempts if _first_wrong(attempt.balances) is None]:
             break
     else:
         _refuse_wrong(first.balances if first else [], side, errors, scale)
     ordered, found = fitting[0]
-    if any(_opening(one) != _opening(found) for _, one in fitting):
+    if any(_opening(balances) != _opening(found) for _, balances in fitting):
         _refuse_several(fitting, side, errors, scale)
     if found and found[0].name == _RUNNING:
         _refuse_unproved_sum(ordered, errors)
-    if side < 0 and all(one.place for one in beside):
+    if side < 0 and all(balance.place for balance in beside):
         _refuse_credit(found, errors, scale)
     return CheckedRows(ordered, _opening(found), _note(found))
 
 
 def _opening(balances: Sequence[_Balance]) -> int | None:
-    """Units before the first row, where a balance is stated."""
+    """Return the units before the first row, if a balance is stated."""
     return balances[0].units - balances[0].moved if balances else None
 
 
 def _refuse_wrong(found: Sequence[_Balance], side: int, errors: FileErrors, scale: int) -> NoReturn:
-    """Refuse the first balance that does not follow, and say whether all do in the other direction."""
-    wrong = next(one for one in found if _opening([one]) != _opening(found))
-    stated, expected = (_text(one, side, scale) for one in (wrong.units, found[0].units - found[0].moved + wrong.moved))
-    turned = [one._replace(moved=-one.moved) for one in found]
+    """Refuse the first contradiction; note if the other direction fits all balances."""
+    wrong = next(balance for balance in found if _opening([balance]) != _opening(found))
+    stated, expected = (
+        _text(units, side, scale) for units in (wrong.units, found[0].units - found[0].moved + wrong.moved)
+    )
+    turned = [balance._replace(moved=-balance.moved) for balance in found]
     reason = (
         "all balances follow if money goes the other way, so direction= is wrong"
         if _first_wrong(turned) is None
@@ -158,9 +160,9 @@ def _refuse_wrong(found: Sequence[_Balance], side: int, errors: FileErrors, scal
     )
 
 
-def _refuse_several(fitting: Sequence[_Tried], side: int, errors: FileErrors, scale: int) -> NoReturn:
-    """Refuse balances that follow from the rows in two ways."""
-    openings = dict.fromkeys(_text(_opening(one.balances) or 0, side, scale) for one in fitting)
+def _refuse_several(fitting: Sequence[_Attempt], side: int, errors: FileErrors, scale: int) -> NoReturn:
+    """Refuse balances that fit the rows in two ways."""
+    openings = dict.fromkeys(_text(_opening(attempt.balances) or 0, side, scale) for attempt in fitting)
     reasons = ["whether the first row of a day is the earliest"] if len(fitting[0].rows) > 1 else []
     reasons += ["whether a balance with a minus is owed"] if side < 0 else []
     errors.fail(
@@ -170,7 +172,7 @@ def _refuse_several(fitting: Sequence[_Tried], side: int, errors: FileErrors, sc
 
 
 def _refuse_unproved_sum(ordered: Sequence[BankRow], errors: FileErrors) -> None:
-    """Refuse a sum of several amounts up to the first balance, which follows from it only with an opening balance."""
+    """Refuse a sum of several amounts that no earlier balance proves."""
     for row in ordered:
         if row.is_sum:
             errors.fail("it has several amounts and no balance before it proves their sum: state opening=", row.place)
@@ -179,8 +181,8 @@ def _refuse_unproved_sum(ordered: Sequence[BankRow], errors: FileErrors) -> None
 
 
 def _refuse_credit(found: Sequence[_Balance], errors: FileErrors, scale: int) -> None:
-    """Refuse a card on which nothing is owed: a wrong direction makes what is owed the opposite."""
-    if sum(one.units for one in found) > 0:
+    """Refuse a card without debt: a wrong direction turns debt into credit."""
+    if sum(balance.units for balance in found) > 0:
         first = found[0]
         errors.fail(
             f"{first.name} of {_text(abs(first.units), 1, scale)} would not be owed, but money on the card: direction= "
@@ -194,24 +196,27 @@ def _text(units: int, side: int, scale: int) -> str:
 
 
 def _note(balances: Sequence[_Balance]) -> str:
-    """Say what was compared."""
+    """Say which balances were compared."""
     if len(balances) < _LEAST:
         return (
             "nothing was compared: no two balances are stated (balance=, opening=, closing=), so a row that is missing "
             "or doubled would not be seen"
         )
-    counts = Counter(one.name for one in balances)
+    counts = Counter(balance.name for balance in balances)
     named = [f"{name} in {count_of(number, 'row')}" if name == _RUNNING else name for name, number in counts.items()]
     return f"compared with the rows, and equal: {', '.join(named)}"
 
 
 def _first_wrong(balances: Sequence[_Balance]) -> _Balance | None:
-    """Find the first balance that does not follow from the first of all."""
-    return next((one for one in balances if one.units - one.moved != balances[0].units - balances[0].moved), None)
+    """Find the first balance that contradicts the first of all."""
+    return next(
+        (balance for balance in balances if balance.units - balance.moved != balances[0].units - balances[0].moved),
+        None,
+    )
 
 
 def _orders(rows: Sequence[BankRow]) -> Iterator[list[Sequence[BankRow]]]:
-    """Yield orders of rows to be tried together: as in the file or backwards, then with those of each day backwards."""
+    """Yield groups of orders to try: the file's, then reversed within days."""
     days, backwards = [row.day for row in rows], list(reversed(rows))
     goes_up, goes_down = days == sorted(days), days == sorted(days, reverse=True)
     yield [backwards] if goes_down and not goes_up else [rows] if goes_up and not goes_down else [rows, backwards]
@@ -220,12 +225,18 @@ def _orders(rows: Sequence[BankRow]) -> Iterator[list[Sequence[BankRow]]]:
 
 
 def _balances(rows: Sequence[BankRow], beside: Sequence[StatedBalance], side: int, sign: int) -> list[_Balance]:
-    """List all balances from the opening to the closing one; `sign` is that of the balances in the file."""
+    """List all balances in order, those of the file with `sign`."""
     moved = list(accumulate(row.units for row in rows))
-    signed = [one._replace(units=one.units * (sign if one.place else side)) for one in beside]
-    openings = [_Balance(one.place, f"the {one.name} balance", one.units, 0) for one in signed if one.is_opening]
+    signed = [balance._replace(units=balance.units * (sign if balance.place else side)) for balance in beside]
+    openings = [
+        _Balance(balance.place, f"the {balance.name} balance", balance.units, 0)
+        for balance in signed
+        if balance.is_opening
+    ]
     closings = [
-        _Balance(one.place, f"the {one.name} balance", one.units, moved[-1]) for one in signed if one.is_closing
+        _Balance(balance.place, f"the {balance.name} balance", balance.units, moved[-1])
+        for balance in signed
+        if balance.is_closing
     ]
     running = [
         _Balance(row.place, _RUNNING, row.balance * sign, so_far)

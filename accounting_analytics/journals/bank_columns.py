@@ -1,6 +1,6 @@
-"""What the columns of a bank's file say beside those that a person names: rows that are not booked, sides, currencies.
+"""Checks of further columns of a bank's file: unbooked rows, sides, currencies.
 
-Where they contradict what is stated, or could be another account, currency or row, the file is refused.
+If they contradict the decisions of a person, or may belong to another account, currency or row, the file is refused.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Direction = Sequence[str] | Mapping[str, Mapping[str, str]]
 
 DIRECTIONS = ("minus is out", "minus is in", "out", "in")
-"""Which way money goes: by the sign of an amount, or all amounts of a column, which have no sign."""
+"""Direction of money: by the sign of an amount, or for all amounts of a column without signs."""
 _TURNED = {"minus is out": "minus is in", "minus is in": "minus is out"}
 
 _MAX_TEXTS, _MAX_NAMED, _MAX_WORDS, _ABBREVIATION = 6, 3, 5, 2
@@ -37,14 +37,14 @@ _UNBOOKED = (
 _ALL_UNBOOKED = re.compile(rf"{_UNBOOKED}|memo", re.IGNORECASE)
 _SOME_UNBOOKED = re.compile(rf"\b({_UNBOOKED})\b", re.IGNORECASE)
 _UNBOOKED_FLAG = re.compile(rf"(is[ _]?)?({_UNBOOKED})\??", re.IGNORECASE)
-"""Texts of rows that are often not booked, and headings of columns that say so of each row."""
+"""Texts of rows that are often not booked, and headings of columns that mark such rows."""
 _YES = {"true", "yes", "y", "1", "x", "t", "ja", "oui", "si"}
 _DAY_OF_BOOKING = re.compile(
     r"(date )?(post(ed|ing)?|booked|booking|completed|cleared|settled|settlement)( ?(date|on|day))?|buchungs(tag|datum)"
     r"|wertstellung|date (de )?(comptabilisation|valeur)",
     re.IGNORECASE,
 )
-"""Headings of columns whose days are empty in rows that are not booked."""
+"""Headings of columns that have no day in rows that are not booked."""
 _CURRENCY = re.compile(r"(currency|ccy|devise|moneda|divisa|valuta|w(\u00e4|ae)hrung|waluta|munt)\b.*", re.IGNORECASE)
 _CURRENCY_ALONE = re.compile(
     rf"({_CURRENCY.pattern.removesuffix('.*')})( code)?|asset|commodity|coin|token", re.IGNORECASE
@@ -52,7 +52,7 @@ _CURRENCY_ALONE = re.compile(
 _ACCOUNT = re.compile(
     r"product|(account|iban|card|konto|compte|cuenta|rekening)( ?(number|no\.?|name|id|#))?", re.IGNORECASE
 )
-"""Headings of columns that have one text in the file of one account."""
+"""Headings of columns that have a single text in the file of one account."""
 _ID = re.compile(r"((bank|payment|transaction|transferwise|txn|entry)[ _]?)?id|fitid", re.IGNORECASE)
 _FEE = re.compile(r".*\b(fees?|commissions?|geb(\u00fc|ue)hr(en)?|frais|comisi[o\u00f3]n)\b.*", re.IGNORECASE)
 _OUT = {
@@ -64,7 +64,7 @@ _IN = {
     *("money in", "paid in", "eingang", "gutschrift", "abono", "avere"),
 }
 _NEITHER = {"check", "dslip", "memo", "balance"}
-"""Sides as banks write them, where a debit is money that leaves the account."""
+"""Sides as banks write them: a debit is money that leaves the account."""
 _OF_SIDES = re.compile(
     r"debit|credit|soll|haben|side|sign|direction|\b[ds] ?/ ?[ch]\b|\bd[cr]\b|\bdr\W?cr\b|\bcr\W?dr\b", re.IGNORECASE
 )
@@ -73,20 +73,20 @@ _GROUP, _REST = re.compile(r"[-+($ ]*\d{1,3}"), re.compile(r"\d{3}[.,]\d+[)-]?")
 
 
 class BankFile(NamedTuple):
-    """What a person says of a file: None is not stated.
+    """Decisions of a person about a file; None is not stated.
 
     Attributes
     ----------
     account : str
-        Path of the account that it is of.
+        Path of the account of the file.
     date, balance, entry_id : str or None
         Headings of columns.
     text, amount : tuple of str
-        Headings of columns; the first text that a row has is the payee.
+        Headings of columns; the first text of a row is the payee.
     date_order, decimal_mark : str or None
         One of DATE_ORDERS and DECIMAL_MARKS.
     direction : sequence of str, or mapping
-        One of DIRECTIONS for each column of amounts, or a column and what each text in it means.
+        One of DIRECTIONS for each column of amounts, or a column and the meaning of each text in it.
     not_booked : mapping of str to texts, or None
         Columns, and their texts in rows that are not booked.
     only : mapping of str to texts
@@ -94,7 +94,7 @@ class BankFile(NamedTuple):
     opening, closing : Decimal or None
         Balances on the normal side of the account, as a statement prints them.
     period : Period or None
-        Days that all rows are within.
+        Days that contain all rows.
     """
 
     account: str
@@ -115,7 +115,7 @@ class BankFile(NamedTuple):
     encoding: str = "utf-8"
 
     def forms(self, scale: int) -> StatedForms:
-        """Return how its cells are written."""
+        """Return the stated forms of its cells."""
         return StatedForms(self.date_order, self.decimal_mark, self.currency, scale)
 
     def headings(self) -> list[str]:
@@ -123,25 +123,25 @@ class BankFile(NamedTuple):
         return [*self._named(), *(self.not_booked or ()), *self.only]
 
     def others(self, row: ExportRow) -> list[str]:
-        """Return the headings of the columns that nothing is read from, but that rows may be selected by."""
+        """Return the columns that nothing is read from; rows may be selected by them."""
         named = {*self._named()}
         return [column for column in row.cells if column and column not in named]
 
     def _named(self) -> list[str]:
         of_direction = self.direction if isinstance(self.direction, Mapping) else {}
         named = [self.date, *self.text, *self.amount, self.balance, self.entry_id, *of_direction]
-        return [one for one in named if one]
+        return [heading for heading in named if heading]
 
 
 def require_one_account(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> None:
-    """Refuse rows of several currencies or accounts, and of another currency than the one that is stated."""
+    """Refuse several currencies or accounts, and a currency that is not stated."""
     for column in (*given.amount, *filter(None, [given.balance])):
         codes = currency_in(column)
         if codes and given.currency.upper() not in codes:
             errors.fail(f"the heading {quote(column)} says {' or '.join(codes)}, and currency= {quote(given.currency)}")
-    for column in (one for one in rows[0].cells if one not in {*given.text, *given.amount}):
+    for column in (heading for heading in rows[0].cells if heading not in {*given.text, *given.amount}):
         found = {row.cells[column]: row.place for row in reversed(rows) if row.cells[column]}
-        are_codes = all(re.fullmatch("[A-Za-z]{3}", one) for one in found)
+        are_codes = all(re.fullmatch("[A-Za-z]{3}", text) for text in found)
         is_currency = _CURRENCY.fullmatch(column) and are_codes
         is_one = is_currency or _ACCOUNT.fullmatch(column) or _is_currency_alone(column, found)
         if is_one and len(found) > 1 and column not in given.only:
@@ -157,12 +157,12 @@ def require_one_account(rows: Sequence[ExportRow], given: BankFile, errors: File
 
 
 def _is_currency_alone(column: str, found: Mapping[str, str]) -> bool:
-    return bool(_CURRENCY_ALONE.fullmatch(column)) and not any(re.search(r"\d", one) for one in found)
+    return bool(_CURRENCY_ALONE.fullmatch(column)) and not any(re.search(r"\d", text) for text in found)
 
 
 def refuse_doubled(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> None:
-    """Refuse equal rows that have an id, which is that of one row."""
-    column = next((one for one in given.others(rows[0]) if _ID.fullmatch(one)), None)
+    """Refuse equal rows with an id, which only one row can have."""
+    column = next((heading for heading in given.others(rows[0]) if _ID.fullmatch(heading)), None)
     if column is None:
         return
     first: dict[tuple[str, ...], str] = {}
@@ -176,9 +176,10 @@ def refuse_doubled(rows: Sequence[ExportRow], given: BankFile, errors: FileError
 
 
 def refuse_unquoted(row: ExportRow, given: BankFile) -> None:
-    """Refuse an amount whose next column has what may be its other digits, as of an unquoted 1,234.50.
+    """Refuse an amount that may continue in the next column.
 
-    So is a row that ends before its balance: its cells may be those of other columns.
+    An unquoted 1,234.50 becomes two cells. A row that ends before its balance is refused too, because its cells may
+    belong to other columns.
     """
     columns = [*row.cells]
     if given.balance in columns[row.width :]:
@@ -197,8 +198,8 @@ def refuse_unquoted(row: ExportRow, given: BankFile) -> None:
 
 
 def check_fees(rows: Sequence[ExportRow], given: BankFile, amounts: AmountCells, errors: FileErrors) -> Iterator[str]:
-    """Refuse amounts before fees where a column has those after; say which other columns of fees were not read."""
-    others = [one for one in given.others(rows[0]) if "balance" not in one.casefold()]
+    """Refuse amounts before fees if a column has net amounts; note unread fees."""
+    others = [heading for heading in given.others(rows[0]) if "balance" not in heading.casefold()]
     for column in filter(_FEE.fullmatch, others):
         with_fee = [row for row in rows if re.search("[1-9]", row.cells[column])]
         fees = [_units(row.cells[column], amounts) for row in with_fee]
@@ -219,14 +220,14 @@ def check_fees(rows: Sequence[ExportRow], given: BankFile, amounts: AmountCells,
 
 
 def notes_of_balances(rows: Sequence[ExportRow], given: BankFile) -> Iterator[str]:
-    """Say which columns may be balances that could be compared."""
+    """Note columns that may be balances, which could be compared."""
     for column in given.others(rows[0]) if given.balance is None else ():
         if _BALANCE.search(column) and any(re.search(r"\d", row.cells[column]) for row in rows):
             yield f"{quote(column)} was not compared with the rows: balance={column!r} does so"
 
 
 def _is_net(rows: Sequence[ExportRow], gross: str, fee: str, net: str, amounts: AmountCells) -> bool:
-    """Whether a column has, in each row with a fee, the amount after it."""
+    """Return whether `net` is `gross` after the fee in each row."""
     lost = 0
     for row in rows:
         before, taken, after = (_units(row.cells[column], amounts) for column in (gross, fee, net))
@@ -244,23 +245,23 @@ def _units(cell: str, amounts: AmountCells) -> int | None:
 
 
 def sides_of(rows: Sequence[ExportRow], columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the columns that have the side of each row, and what each of their texts means."""
+    """Yield the columns that have the side of each row, with text meanings."""
     for column in columns:
         texts = {row.cells[column] for row in rows if row.cells[column]}
-        plain = {one.casefold() for one in texts}
-        sides, are_words = plain & (_OUT | _IN), any(len(one) > _ABBREVIATION for one in plain)
+        plain = {text.casefold() for text in texts}
+        sides, are_words = plain & (_OUT | _IN), any(len(text) > _ABBREVIATION for text in plain)
         has_both = bool(plain & _OUT and plain & _IN)
         if (
             sides
             and (has_both or _OF_SIDES.search(column) or are_words)
             and (plain <= sides | _NEITHER or (has_both and are_words))
         ):
-            known = sorted(one for one in texts if one.casefold() in sides)
-            yield column, {one: "out" if one.casefold() in _OUT else "in" for one in known}
+            known = sorted(text for text in texts if text.casefold() in sides)
+            yield column, {text: "out" if text.casefold() in _OUT else "in" for text in known}
 
 
 def check_sides(rows: Sequence[tuple[ExportRow, int]], given: BankFile, errors: FileErrors) -> None:
-    """Refuse amounts that go another way than a column of sides says, such as DEBIT in a row of money that comes in."""
+    """Refuse amounts whose direction contradicts a column of sides, such as DEBIT."""
     for column, meanings in sides_of([row for row, _ in rows], given.others(rows[0][0])):
         sided = [
             (row, units, meanings[row.cells[column]]) for row, units in rows if units and row.cells[column] in meanings
@@ -284,7 +285,7 @@ def check_sides(rows: Sequence[tuple[ExportRow, int]], given: BankFile, errors: 
 
 
 def notes_of_sides(given: BankFile) -> Iterator[str]:
-    """Say which columns of amounts are read as another side than their headings say."""
+    """Note amount columns whose direction differs from their headings."""
     if isinstance(given.direction, Mapping):
         return
     for column, word in zip(given.amount, given.direction or (), strict=True):
@@ -295,12 +296,14 @@ def notes_of_sides(given: BankFile) -> Iterator[str]:
 
 
 def not_booked_readings(rows: Sequence[ExportRow], given: BankFile) -> str:
-    """Name the columns with few different texts, any of which may say that a row is not booked."""
+    """Name columns with few texts, one of which may mean "not booked"."""
     shown = []
     for column in given.others(rows[0]):
         counts = Counter(row.cells[column] for row in rows if row.cells[column])
         if 1 < len(counts) <= _MAX_TEXTS:
-            shown.append(f"{column} has {', '.join(f'{quote(one)} ({n})' for one, n in sorted(counts.items()))}")
+            shown.append(
+                f"{column} has {', '.join(f'{quote(text)} ({count})' for text, count in sorted(counts.items()))}"
+            )
     example = f"; {'; '.join(sorted(shown))}" if shown else ""
     return (
         "not_booked= names the rows that are not booked, such as {'Status': 'Pending'}, and {} says that there are "
@@ -309,7 +312,7 @@ def not_booked_readings(rows: Sequence[ExportRow], given: BankFile) -> str:
 
 
 def booked_rows(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> tuple[list[ExportRow], list[str]]:
-    """Rows without those that are not booked, and notes of these; what sounds like one is refused until decided."""
+    """Separate booked rows from others, with notes; refuse undecided rows."""
     decided = given.not_booked or {}
     booked: list[ExportRow] = []
     left_out: list[ExportRow] = []
@@ -320,8 +323,8 @@ def booked_rows(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) 
     notes = []
     for column, texts in decided.items():
         counts = Counter(row.cells[column] for row in rows)
-        shown = [f"{quote(one)} in {count_of(counts[one], 'row')}" for one in texts]
-        kept = [f"{quote(one)} in {counts[one]}" for one in sorted(counts.keys() - {*texts})]
+        shown = [f"{quote(text)} in {count_of(counts[text], 'row')}" for text in texts]
+        kept = [f"{quote(text)} in {counts[text]}" for text in sorted(counts.keys() - {*texts})]
         more = f" and {len(kept) - _MAX_NAMED} other texts" if len(kept) > _MAX_NAMED else ""
         if shown:
             booked_texts = ", ".join(kept[:_MAX_NAMED]) or "none"
@@ -334,44 +337,51 @@ def booked_rows(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) 
 
 
 def _refuse_undecided(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> None:
-    """Refuse rows whose text, flag or empty day of booking is that of a row that is not booked."""
+    """Refuse rows whose text, flag or missing booking day suggests "not booked"."""
     decided = given.not_booked or {}
-    columns = [one for one in (rows[0].cells if rows else ()) if one not in {given.date, given.balance, *given.amount}]
+    columns = [
+        heading
+        for heading in (rows[0].cells if rows else ())
+        if heading not in {given.date, given.balance, *given.amount}
+    ]
     refused = set()
-    for column in sorted(columns, key=lambda one: bool(_DAY_OF_BOOKING.fullmatch(one))):
+    for column in sorted(columns, key=lambda heading: bool(_DAY_OF_BOOKING.fullmatch(heading))):
         unbooked = set() if decided.get(column) == () else _unbooked_texts(column, rows, given)
         for row in rows if unbooked else ():
             cell = row.cells[column]
             if cell in unbooked and row.line not in refused:
                 refused.add(row.line)
-                errors.add(row.place, f"{quote(cell)} in {quote(column)}: is it booked? {ways(column, cell, decided)}")
+                errors.add(
+                    row.place,
+                    f"{quote(cell)} in {quote(column)}: is it booked? {booking_advice(column, cell, decided)}",
+                )
 
 
 def _unbooked_texts(column: str, rows: Sequence[ExportRow], given: BankFile) -> set[str]:
-    """Texts of a column that rows have which are not booked."""
+    """Return the texts of a column that suggest "not booked"."""
     texts = {row.cells[column] for row in rows}
     if _UNBOOKED_FLAG.fullmatch(column):
-        return {one for one in texts if one.casefold() in _YES}
-    without_day = {one for one in texts if not re.search(r"\d", one)}
+        return {text for text in texts if text.casefold() in _YES}
+    without_day = {text for text in texts if not re.search(r"\d", text)}
     if _DAY_OF_BOOKING.fullmatch(column) and without_day != texts:
         return without_day
-    return {one for one in texts if _sounds_unbooked(one, is_text=column in given.text)}
+    return {text for text in texts if _sounds_unbooked(text, is_text=column in given.text)}
 
 
 def _sounds_unbooked(text: str, *, is_text: bool) -> bool:
-    """Whether it is the text of a row that is not booked: all of a payee, or a word of a short text elsewhere."""
+    """Return whether a payee, or a word of a short text, sounds unbooked."""
     if is_text or _ALL_UNBOOKED.fullmatch(text):
         return bool(_ALL_UNBOOKED.fullmatch(text))
     return len(text.split()) <= _MAX_WORDS and bool(_SOME_UNBOOKED.search(text))
 
 
-def ways(column: str, cell: str, decided: Mapping[str, Sequence[str]], *, may_book: bool = True) -> str:
-    """Write how to leave rows with a text out, and how to book them."""
+def booking_advice(column: str, cell: str, decided: Mapping[str, Sequence[str]], *, may_book: bool = True) -> str:
+    """Advise how to leave rows with a text out, and how to book them."""
     texts = [*decided.get(column, ()), cell]
-    out = f"not_booked={_written({**decided, column: texts})} leaves such rows out"
+    out = f"not_booked={_argument_text({**decided, column: texts})} leaves such rows out"
     if not may_book:
         return out
-    booked = _written({**decided, column: []})
+    booked = _argument_text({**decided, column: []})
     if len(texts) == 1:
         return f"{out}, and not_booked={booked} books them"
     return (
@@ -379,6 +389,6 @@ def ways(column: str, cell: str, decided: Mapping[str, Sequence[str]], *, may_bo
     )
 
 
-def _written(decided: Mapping[str, Sequence[str]]) -> str:
-    """Write decisions as they are passed, one text without a list."""
+def _argument_text(decided: Mapping[str, Sequence[str]]) -> str:
+    """Write decisions as arguments; a single text has no list."""
     return repr({column: texts[0] if len(texts) == 1 else [*texts] for column, texts in decided.items()})

@@ -1,7 +1,8 @@
-"""The file of a bank or card: each booked row is an entry of two lines, of which the second has no category yet.
+"""The file of a bank or card: booked rows become entries without a category.
 
-What a file can mean in two ways is stated by a person: its columns, the decimal mark, which number is the day, which
-way money goes, which rows are not booked. A decision that is not stated is refused with what the first rows would be.
+Each entry has two lines, the second on an uncategorized ledger. A person states all that a file can mean in two ways:
+columns, decimal mark, order of day and month, direction of money, rows that are not booked. A missing decision is
+refused, with the readings of the first rows.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from accounting_analytics.journals.accounts import REQUIRED_ACCOUNTS, type_of_pa
 from accounting_analytics.journals.bank_balances import BankRow, StatedBalance, check_balances
 from accounting_analytics.journals.bank_columns import (
     booked_rows,
+    booking_advice,
     check_fees,
     check_sides,
     not_booked_readings,
@@ -32,7 +34,6 @@ from accounting_analytics.journals.bank_columns import (
     refuse_unquoted,
     require_one_account,
     sides_of,
-    ways,
 )
 from accounting_analytics.journals.entries import NewLine, NewTransaction, to_units
 from accounting_analytics.journals.export_cells import at_lines, has_amount, read_export, side_of
@@ -64,7 +65,7 @@ _BALANCE = re.compile(
     rf"({_BALANCE_TEXT}|(grand |sub ?)?totals?( (debits?|credits?|deposits?|withdrawals?|fees))?|summe|suma|totaal):?",
     re.IGNORECASE,
 )
-"""Texts of rows of a balance or of totals."""
+"""Texts of rows that have a balance or totals."""
 _TOTAL = re.compile(r"((grand|sub) ?)?totals?( .*)?:?|summe:?|suma:?|totaal:?", re.IGNORECASE)
 _STATED_BALANCE = re.compile(
     r"(opening|starting|beginning|closing|ending) balance( (as of|as at|at|on) .*)?:?|(anfangs|end|schluss)saldo:?",
@@ -74,7 +75,7 @@ _IN_UTC = re.compile(r"\b(UTC|GMT)\b")
 
 
 class BankDays(NamedTuple):
-    """Days of a file, and the first day of its books where its opening balance is known."""
+    """First and last day of a file, and of its books if the opening balance is known."""
 
     first: dt.date
     last: dt.date
@@ -82,9 +83,9 @@ class BankDays(NamedTuple):
 
 
 def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
-    """Read the booked rows of a file as entries without a category, and its opening balance as the first entry."""
+    """Read booked rows as entries without category, after the opening balance."""
     errors = books.errors
-    file = read_export(books.path, [[one] for one in given.headings()], errors, given.encoding)
+    file = read_export(books.path, [[heading] for heading in given.headings()], errors, given.encoding)
     rows = _chosen_rows(file, given, books)
     if missing := list(_missing_decisions(rows, given, books.options.scale)):
         errors.fail("\n- ".join(["decisions are not stated:", *missing]))
@@ -95,13 +96,13 @@ def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
         errors.fail("it has no booked row")
     refuse_doubled(booked, given, errors)
     reader = _BankRowReader(given, books)
-    pairs = [(row, one) for row in booked if (one := reader.read(row)) is not None]
+    pairs = [(row, bank_row) for row in booked if (bank_row := reader.read(row)) is not None]
     errors.raise_if_any()
-    read = [one for _, one in pairs]
-    if not any(one.is_entry for one in read):
+    read = [bank_row for _, bank_row in pairs]
+    if not any(bank_row.is_entry for bank_row in read):
         errors.fail("; ".join(["it has no booked row", *reader.notes()]))
     reader.refuse_second_account(pairs)
-    check_sides([(row, one.units) for row, one in pairs], given, errors)
+    check_sides([(row, bank_row.units) for row, bank_row in pairs], given, errors)
     fees = [*check_fees(booked, given, reader.amounts, errors)]
     read_days = [ReadDay(row.place, row.cell, row.day) for row in read]
     about_days = check_days(read_days, given.date_order or "", given.period, errors)
@@ -109,7 +110,7 @@ def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
     checked = check_balances(read, stated, normal_side(given.account), errors, books.options.scale)
     books.notes += [*left_out, *reader.notes(), *notes_of_sides(given), *about_days, *fees]
     books.notes += [*notes_of_balances(booked, given), checked.note]
-    days = [one.day for one in checked.rows if one.is_entry]
+    days = [row.day for row in checked.rows if row.is_entry]
     first, last = min(days), max(days)
     if given.period is not None:
         first, last = given.period.start_date, given.period.end_date
@@ -118,7 +119,7 @@ def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
 
 
 def _chosen_rows(file: ExportFile, given: BankFile, books: FileBooks) -> list[ExportRow]:
-    """Rows that have text, of those that `only` selects; the headings again are those of another table."""
+    """Return selected rows with text; refuse repeated headings of other tables."""
     chosen = []
     others = 0
     for row in file.rows:
@@ -140,7 +141,7 @@ def _chosen_rows(file: ExportFile, given: BankFile, books: FileBooks) -> list[Ex
 
 
 def _missing_decisions(rows: Sequence[ExportRow], given: BankFile, scale: int) -> Iterator[str]:
-    """Say which decisions are not stated, and what the first rows are by each."""
+    """Describe missing decisions, and the first rows by each reading."""
     first = rows[:_SHOWN_ROWS]
     for name in ("date", "text", "amount"):
         if not getattr(given, name):
@@ -165,7 +166,7 @@ def _direction_readings(columns: Sequence[str], shown: str, sides: Mapping[str, 
 
 
 class _BankRowReader:
-    """Reads rows: entries, statements of a balance, totals that agree, and texts without an amount."""
+    """Reads rows: entries, balances, totals that agree, and texts without an amount."""
 
     def __init__(self, given: BankFile, books: FileBooks) -> None:
         self._given, self._books = given, books
@@ -180,16 +181,16 @@ class _BankRowReader:
         self.balances: list[StatedBalance] = []
 
     def notes(self) -> list[str]:
-        """Say which rows were left out."""
+        """Note the rows that were left out."""
         named = (
             (self._totals, "rows of totals agree with the rows above them"),
             (self._zeros, "rows of 0.00 were left out"),
             ([*self._texts.values()], "rows without a day and an amount were left out"),
         )
-        return [f"{what}: {_first(places)}" for places, what in named if places]
+        return [f"{what}: {_first_few(places)}" for places, what in named if places]
 
     def refuse_second_account(self, rows: Sequence[tuple[ExportRow, BankRow]]) -> None:
-        """Refuse rows whose days begin again below a row of text, such as the name of another account."""
+        """Refuse rows below a text whose days begin again: another account."""
         direction = 0
         for (row, above), (next_row, below) in pairwise(rows):
             step = (below.day > above.day) - (below.day < above.day)
@@ -204,7 +205,7 @@ class _BankRowReader:
                     )
 
     def read(self, row: ExportRow) -> BankRow | None:
-        """Return the entry or balance of a row; None of a row of totals, of text, or that cannot be read."""
+        """Return the entry or balance of a row; None for other rows."""
         try:
             return self._read(row)
         except (ValueError, AmountError) as error:
@@ -239,31 +240,31 @@ class _BankRowReader:
         return BankRow(row.place, date, moment, day, text, payee, moved, units, bool(moved), entry_id, is_sum)
 
     def _moment(self, date: str) -> dt.date | dt.datetime:
-        """Day or time of a cell; of UTC where the heading says so."""
+        """Read the moment of a cell, in UTC if the heading names it."""
         moment = self._days.moment(date)
         if self._is_utc and isinstance(moment, dt.datetime) and moment.tzinfo is None:
             return moment.replace(tzinfo=dt.UTC)
         return moment
 
     def _read_without_amount(self, row: ExportRow) -> None:
-        """Leave the row of a balance that is in no column out; any other is refused."""
+        """Leave out a row that names a balance; refuse any other."""
         for column in self._given.text:
             if _BALANCE.fullmatch(row.cells[column]):
                 self._texts[row.line] = f"{row.place} {row.texts()}"
                 return
         column = self._given.text[0]
-        out = ways(column, row.cells[column], self._given.not_booked or {}, may_book=False)
+        out = booking_advice(column, row.cells[column], self._given.not_booked or {}, may_book=False)
         raise ValueError(f"it has no amount ({row.texts()}): {out}")
 
     def _read_texts(self, row: ExportRow) -> tuple[str, str]:
-        """Text of a row, and the first of its texts, its payee."""
+        """Return all texts of a row, and the first, its payee."""
         texts = [cell for column in self._given.text if (cell := row.cells[column])]
         return ", ".join(texts), texts[0] if texts else ""
 
     def _moved(self, row: ExportRow, filled: Mapping[str, str], *, is_compared: bool) -> int:
-        """Units that came into the account, negative for those that left it.
+        """Return the units that came into the account, negative for outflows.
 
-        Several amounts, such as one with its fee, are summed in a row whose balance says what they sum to.
+        Several amounts, such as a price and its fee, are summed only if the row has a balance that proves the sum.
         """
         given, units = self._given, {column: self.amounts.units(cell) for column, cell in filled.items()}
         moved = {column: number for column, number in units.items() if number}
@@ -273,13 +274,13 @@ class _BankRowReader:
                 "balance= is compared with it"
             )
         self._sums.update(units)
-        words = _words(given, row)
+        directions = _directions(given, row)
         for column in moved:
-            self._refuse_marks(filled[column], words[column], row.place)
-        return sum(_signed(number, words[column], filled[column]) for column, number in moved.items())
+            self._refuse_marks(filled[column], directions[column], row.place)
+        return sum(_signed(number, directions[column], filled[column]) for column, number in moved.items())
 
     def _refuse_marks(self, cell: str, word: str, place: str) -> None:
-        """Refuse amounts of which some have CR or DR, and those without one would go the same way."""
+        """Refuse amounts with and without CR or DR that move alike."""
         side = side_of(cell)
         if side not in self._marked:
             self._marked[side] = f"{quote(cell)} ({place})"
@@ -291,13 +292,13 @@ class _BankRowReader:
             )
 
     def _refuse_balance_as_payment(self, row: ExportRow, units: int) -> None:
-        """Refuse a row whose text is that of a balance or a total, until it is decided what it is."""
+        """Refuse a row named as a balance until a person decides."""
         for column in self._given.text:
             cell, decided = row.cells[column], self._given.not_booked or {}
             if units and _BALANCE.fullmatch(cell) and not (column in decided and not decided[column]):
                 raise ValueError(
-                    f"{quote(cell)} in {quote(column)}: is it a payment or a balance? {ways(column, cell, decided)}; "
-                    "opening= and closing= state balances"
+                    f"{quote(cell)} in {quote(column)}: is it a payment or a balance? "
+                    f"{booking_advice(column, cell, decided)}; opening= and closing= state balances"
                 )
 
     def _refuse_repeated_id(self, row: ExportRow) -> None:
@@ -310,7 +311,7 @@ class _BankRowReader:
             raise ValueError(f"{self._given.entry_id} {quote(identifier)} {why}: each row has its own")
 
     def _read_dayless(self, row: ExportRow, filled: Mapping[str, str], balance: str) -> None:
-        """Take a row without a day as totals that agree, a balance, or text; any other is refused."""
+        """Take a row without a day as totals, balance or text."""
         label = next((cell for cell in row.cells.values() if cell), "")
         if filled:
             self._check_totals(row, filled)
@@ -322,11 +323,11 @@ class _BankRowReader:
             self._texts[row.line] = f"{row.place} {row.texts()}"
 
     def _check_totals(self, row: ExportRow, filled: Mapping[str, str]) -> None:
-        """Refuse amounts without a day that are not the totals of the rows above, by their texts and their sums."""
+        """Refuse amounts without a day that are not totals of rows above."""
         texts = [row.cells[column] for column in self._given.text if row.cells[column]]
         decided = self._given.not_booked or {}
         date = self._given.date or ""
-        out = ways(date, row.cells[date], decided, may_book=False)
+        out = booking_advice(date, row.cells[date], decided, may_book=False)
         if texts and not _TOTAL.fullmatch(texts[0]):
             raise ValueError(
                 f"it has an amount and no day ({row.texts()}): a row without a day is not booked; fill in its day, or "
@@ -342,8 +343,8 @@ class _BankRowReader:
         self._totals.append(row.place)
 
 
-def _first(places: Sequence[str]) -> str:
-    """Write the first places, and how many more there are."""
+def _first_few(places: Sequence[str]) -> str:
+    """List the first places and count the others."""
     more = len(places) - _MAX_NAMED
     return ", ".join(places[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -352,8 +353,8 @@ def _is_day(text: str) -> bool:
     return any(read_moment(text, order) is not None for order in DATE_ORDERS)
 
 
-def _words(given: BankFile, row: ExportRow) -> dict[str, str]:
-    """Direction of each column of amounts in a row."""
+def _directions(given: BankFile, row: ExportRow) -> dict[str, str]:
+    """Return the direction of each amount column in a row."""
     direction = given.direction
     if isinstance(direction, Mapping):
         ((column, meanings),) = direction.items()
@@ -365,7 +366,7 @@ def _words(given: BankFile, row: ExportRow) -> dict[str, str]:
 
 
 def _signed(units: int, word: str, cell: str) -> int:
-    """Units with the sign of money that comes in."""
+    """Sign units so that money that comes in is positive."""
     side = side_of(cell)
     if word in {"minus is out", "minus is in"}:
         return units if side or word == "minus is out" else -units
@@ -382,17 +383,17 @@ def _signed(units: int, word: str, cell: str) -> int:
 
 
 def _given_balances(given: BankFile, books: FileBooks) -> Iterator[StatedBalance]:
-    """Yield the balances that a person states, which have no place in the file."""
+    """Yield the balances that a person states, without a place."""
     for label, amount in (("opening", given.opening), ("closing", given.closing)):
         if amount is not None:
             yield StatedBalance("", label, to_units(amount, books.options.scale))
 
 
 def _stated_balances(file: ExportFile, amounts: AmountCells) -> Iterator[StatedBalance]:
-    """Yield the opening and closing balances that lines above the headings state."""
+    """Yield opening and closing balances from the lines above the headings."""
     for line, cells in file.above:
-        label = next((one for one in cells if _STATED_BALANCE.fullmatch(one)), None)
-        numbers = [one for one in cells if one != label and re.search(r"\d", one)]
+        label = next((cell for cell in cells if _STATED_BALANCE.fullmatch(cell)), None)
+        numbers = [cell for cell in cells if cell != label and re.search(r"\d", cell)]
         if label and len(numbers) == 1 and amounts.reading(numbers[0], amounts.mark):
             yield StatedBalance(f"line {line}", label, amounts.units(numbers[0]))
 
@@ -400,7 +401,7 @@ def _stated_balances(file: ExportFile, amounts: AmountCells) -> Iterator[StatedB
 def _add_entries(
     rows: Sequence[BankRow], opening: int | None, first: dt.date, given: BankFile, books: FileBooks
 ) -> None:
-    """Add the opening balance, at the start of the first day, and an entry for each booked row."""
+    """Add the opening balance, and an entry for each booked row."""
     own = hashlib.sha256(given.account.encode()).hexdigest()[:8]
     if opening:
         moment, text = _start_of(first, books), "Opening balance"
@@ -421,7 +422,7 @@ def _add_entries(
 
 
 def _start_of(day: dt.date, books: FileBooks) -> dt.date:
-    """Midnight of a day; the day, which is read as its noon, where clocks have no such time."""
+    """Return a day's midnight; the day, meaning noon, if clocks skip it."""
     midnight = dt.datetime.combine(day, dt.time())
     try:
         books.instants.parse(midnight)
@@ -431,5 +432,5 @@ def _start_of(day: dt.date, books: FileBooks) -> dt.date:
 
 
 def normal_side(account: str) -> int:
-    """1 for an account whose balance is a debit, -1 for one whose balance is a credit, such as a card."""
+    """Return 1 for an account with debit balance, -1 for credit."""
     return 1 if type_of_path(account) == LedgerType.ASSET else -1

@@ -1,6 +1,6 @@
-"""Journal entries as files state them, and what their ids, texts and amounts can be.
+"""Journal entries as files state them, and checks of their ids, texts and amounts.
 
-The entries are plain values without checks: :func:`check_entry` checks one, whether it is posted or shown.
+The entries are plain values without checks: :func:`check_entry` checks an entry that is posted or shown.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ class NewTag(msgspec.Struct, frozen=True, order=True, gc=False):
 class NewLine(msgspec.Struct, frozen=True, gc=False):
     """One line of a journal entry, in signed minor units: a debit is positive, and zero is a debit.
 
-    Its ledger is named by id, or as the file that it comes from names it. The transaction is that of a ledger with a
-    financial account type, where one is created if none is given; a line of any other ledger has none.
+    Its ledger is named by id, or by the name in its file. Only a line on a ledger with a financial account type has a
+    transaction; one is created there if none is given.
     """
 
     ledger_id: str
@@ -59,7 +59,7 @@ class NewLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class NewJournalEntry(msgspec.Struct, frozen=True, gc=False):
-    """A journal entry at an aware instant: at least two lines, whose debits equal their credits."""
+    """A journal entry at an aware instant: at least two lines, with debits equal to credits."""
 
     datetime: dt.datetime
     description: str
@@ -68,7 +68,7 @@ class NewJournalEntry(msgspec.Struct, frozen=True, gc=False):
 
 
 def check_entry(entry: NewJournalEntry, scale: int) -> None:
-    """Refuse an entry that no books can have: its instant, number of lines, balance or a text is wrong."""
+    """Refuse an entry with a wrong instant, line count, balance or text."""
     _check_instant(entry.datetime)
     if len(entry.lines) < _MIN_LINES:
         raise PostingRefusedError(f"an entry has at least {_MIN_LINES} lines, not {len(entry.lines)}")
@@ -108,19 +108,19 @@ def _describe_imbalance(entry: NewJournalEntry, scale: int) -> str:
 
 
 def derived_id(prefix: str, *texts: str) -> str:
-    """Return the id with a prefix that follows from some texts."""
+    """Derive an id with a prefix from texts."""
     return f"{prefix}_{sha256(chr(0).join(texts).encode('utf-8', 'surrogatepass')).hexdigest()[:_ID_DIGITS]}"
 
 
 def is_valid_id(identifier: str) -> bool:
-    """Whether text can be an id: anything else is not in the books and needs no query."""
+    """Return whether a text can be an id; others need no query."""
     if not isinstance(identifier, str) or not 0 < len(identifier) <= MAX_LENGTH:
         return False
     return identifier not in {".", ".."} and "/" not in identifier and identifier.isprintable()
 
 
 def check_id(identifier: str, what: str) -> str:
-    """Return an id; refuse one that cannot be used in a URL path."""
+    """Return an id; refuse one that a URL path cannot contain."""
     if not is_valid_id(identifier):
         raise PostingRefusedError(
             f"{what} id {str(identifier)[:60]!r} cannot be used: "
@@ -130,7 +130,7 @@ def check_id(identifier: str, what: str) -> str:
 
 
 def check_text(value: str, what: str, *, most: int | None = None) -> str:
-    """Return a text; refuse NUL and lone surrogates, which no database keeps, and a text that is too long."""
+    """Return a text; refuse excess length, and characters no database stores."""
     if not isinstance(value, str) or "\0" in value or not (value.isascii() or _is_unicode(value)):
         raise PostingRefusedError(f"{what} must be Unicode text without NUL characters")
     if most is not None and len(value) > most:
@@ -139,7 +139,7 @@ def check_text(value: str, what: str, *, most: int | None = None) -> str:
 
 
 def _is_unicode(value: str) -> bool:
-    """Whether text can be written as UTF-8: a lone surrogate cannot."""
+    """Return whether UTF-8 can encode a text; lone surrogates it cannot."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -148,7 +148,7 @@ def _is_unicode(value: str) -> bool:
 
 
 def to_units(amount: Decimal, scale: int) -> int:
-    """Minor units of an amount; refuse a fraction of a unit, and more than 18 digits in all."""
+    """Convert an amount to minor units; refuse fractions and over 18 digits."""
     if not isinstance(amount, Decimal):
         raise AmountError(f"an amount is a Decimal, not {amount!r}")
     if not amount.is_finite():

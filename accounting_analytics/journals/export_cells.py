@@ -1,7 +1,7 @@
-"""Rows of files that banks and accounting programs export, and their amounts, read with the mark that a person says.
+"""Rows and amounts of files that banks and accounting programs export.
 
-Cells are text, never floats. A cell that cannot be read as stated is refused with the reading that another decimal mark
-gives.
+Cells are text, never floats. A cell that cannot be read with the stated decimal mark is refused, with its reading by
+another mark.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SIGNS = {
     "ZŁ": ("PLN",),
     "FR.": ("CHF",),
 }
-"""Currencies of the signs that stand beside amounts; a dollar is one of many."""
+"""Currencies of the signs beside amounts; a dollar sign has many currencies."""
 _CURRENCY = "|".join([*map(re.escape, _SIGNS), r"\$", "[A-Z]{3}"])
 _CODES = re.compile(
     "USD|EUR|GBP|JPY|CNY|INR|BRL|SEK|NOK|DKK|PLN|CHF|CAD|AUD|NZD|SGD|HKD|MXN|ZAR|CZK|HUF|RON|TRY|THB|KRW|IDR|MYR|PHP|ILS"
@@ -71,16 +71,16 @@ _AMOUNT = re.compile(
 )
 _SIDE = re.compile(r"[0-9.,) ](CR|DR)\.?$", re.IGNORECASE)
 _EXCEL_TEXT = re.compile(r"=\"(.*)\"|'(?=[-+=\d])(.*)")
-"""Cells that Excel is to take as text, such as ="00123"."""
+"""Cells that Excel keeps as text, such as ="00123"."""
 _NO_AMOUNT = {"-", "--", "\N{EN DASH}", "\N{EM DASH}", "\N{MINUS SIGN}"}
-"""Cells that say that there is no amount."""
+"""Cells that mean "no amount"."""
 _MAX_SHOWN = 12
 _AMBIGUOUS_DIGITS = 3
-"""So many digits after a mark may be a group of thousands."""
+"""This number of digits after a mark may be a group of thousands."""
 
 
 class ExportRow(NamedTuple):
-    """A row with its line in the file, its cells by heading, without spaces around them, and how many it has."""
+    """A row: its line in the file, trimmed cells by heading, and number of cells."""
 
     line: int
     cells: Mapping[str, str]
@@ -88,21 +88,21 @@ class ExportRow(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The line, as messages name it."""
+        """Name of the line in messages."""
         return f"line {self.line}"
 
     @property
     def is_empty(self) -> bool:
-        """Whether no cell has text."""
+        """True if no cell has text."""
         return not any(self.cells.values())
 
     def texts(self) -> str:
-        """Cells that have text, for messages."""
+        """Quote the cells that have text, for messages."""
         return quote(shorten(", ".join(filter(None, self.cells.values())), limit=60))
 
 
 class ExportFile(NamedTuple):
-    """A file: its lines above the headings, the headings with their line, and the rows below."""
+    """A file: lines above the headings, headings with their line, and rows below."""
 
     above: Sequence[tuple[int, Sequence[str]]]
     line: int
@@ -113,13 +113,13 @@ class ExportFile(NamedTuple):
 def read_export(
     path: Path, headings: Iterable[Collection[str]], errors: FileErrors, encoding: str = "utf-8"
 ) -> ExportFile:
-    """Read the rows below the first line that has these headings, each in one of its forms, in any order."""
+    """Read the rows below the first line with these headings, in any form."""
     text, wanted = _decode(path, errors, encoding), [{*forms} for forms in headings]
     tables = [_Table.of(text, separator) for separator in _SEPARATORS if separator in text] or [_Table.of(text, ",")]
     found = [(table, at) for table in tables if (at := table.heading(wanted)) is not None]
     if not found:
         _refuse_headings(wanted, tables, errors)
-    table, at = max(found, key=lambda one: len(one[0].lines[one[1]][1]))
+    table, at = max(found, key=lambda candidate: len(candidate[0].lines[candidate[1]][1]))
     if table.problem:
         errors.fail(f"it is not valid CSV ({table.problem})", f"line {table.lines[-1][0] + 1}")
     line, names = table.lines[at]
@@ -132,7 +132,7 @@ def read_export(
 
 
 class _Table(NamedTuple):
-    """Lines of a text with their numbers, as one separator cuts them, until one is not CSV."""
+    """Numbered lines of a text, split by a separator, until an invalid line."""
 
     lines: list[tuple[int, list[str]]]
     problem: str = ""
@@ -144,7 +144,7 @@ class _Table(NamedTuple):
         start = 1
         try:
             for cells in reader:
-                lines.append((start, [_plain(one) for one in cells]))
+                lines.append((start, [_plain(cell) for cell in cells]))
                 start = reader.line_num + 1
         except csv.Error as error:
             return cls(lines, str(error))
@@ -156,13 +156,13 @@ class _Table(NamedTuple):
         return next((number for number, cells in lines if wanted and all(forms & cells for forms in wanted)), None)
 
     def likely(self) -> list[str]:
-        """Find the first line with the most cells without digits: what a person can name as columns."""
-        texts = [[one for one in cells if one and not re.search(r"\d", one)] for _, cells in self.lines]
+        """Find the longest line of cells without digits, the likely headings."""
+        texts = [[cell for cell in cells if cell and not re.search(r"\d", cell)] for _, cells in self.lines]
         return max(texts, key=len, default=[])
 
 
 def _plain(cell: str) -> str:
-    """Text of a cell with single spaces, without the marks by which Excel takes it as text."""
+    """Normalize a cell; remove the marks by which Excel keeps it text."""
     text = " ".join(cell.split())
     match = _EXCEL_TEXT.fullmatch(text) if text[:1] in {"=", "'"} else None
     return (match[1] or match[2] or "").strip() if match else text
@@ -214,17 +214,20 @@ def _row(line: int, cells: Sequence[str], names: Sequence[str], errors: FileErro
 
 
 class AmountCells:
-    """Reads amounts with a stated decimal mark, in whole minor units of one currency."""
+    """Reads amounts with a stated decimal mark, in whole minor units of a currency."""
 
     def __init__(self, decimal_mark: str, currency: str, scale: int) -> None:
         self.mark, self._currency, self._scale = decimal_mark, currency, scale
 
     def units(self, cell: str) -> int:
-        """Return the minor units of a cell, negative with a minus, brackets or DR; others are refused."""
+        """Return the minor units of a cell; refuse unreadable ones.
+
+        A minus, brackets or DR make them negative.
+        """
         try:
             return self._parse(cell, self.mark)
         except ValueError as problem:
-            other = _other(self.mark)
+            other = "," if self.mark == "." else "."
             reading = self.reading(cell, other)
             more = f"; with {quote(other)} it is {reading}" if reading else ""
             raise ValueError(
@@ -232,18 +235,18 @@ class AmountCells:
             ) from None
 
     def reading(self, cell: str, mark: str) -> str:
-        """Write the amount of a cell with a decimal mark; empty where there is none."""
+        """Format the amount of a cell by a decimal mark; empty if unreadable."""
         try:
             return format_amount(from_minor_units(self._parse(cell, mark), self._scale))
         except ValueError:
             return ""
 
     def _parse(self, cell: str, mark: str) -> int:
-        """Minor units of a cell; an error says why there is none, as the end of a sentence."""
+        """Parse minor units; an error completes a sentence of the caller."""
         match = _AMOUNT.fullmatch(cell.upper())
         if match is None or bool(match["open"]) != bool(match["close"]):
             raise ValueError
-        signs = [one for one in match.group("open", "before", "inside", "after", "side") if one]
+        signs = [sign for sign in match.group("open", "before", "inside", "after", "side") if sign]
         if len(signs) > 1:
             raise ValueError(" (it has two signs)")
         for sign in filter(None, match.group("first", "last")):
@@ -259,7 +262,7 @@ class AmountCells:
         return -units if signs and signs[0] not in {"+", "CR"} else units
 
     def _of_digits(self, whole: str, fraction: str) -> int:
-        """Minor units of digits before and after the mark; a fraction that the books do not have is refused."""
+        """Convert digits to minor units; refuse a fraction beyond the scale."""
         if len(whole) > MAX_DIGITS - self._scale:
             raise ValueError(f" ({len(whole)} digits before the mark, and the books have {MAX_DIGITS - self._scale})")
         if len(fraction) <= self._scale:
@@ -271,28 +274,28 @@ class AmountCells:
 
 
 def side_of(cell: str) -> str:
-    """Side that is written beside an amount, CR or DR; empty where there is none."""
+    """Return CR or DR if written beside an amount; else empty text."""
     match = _SIDE.search(cell)
     return match[1].upper() if match else ""
 
 
 def currency_in(heading: str) -> tuple[str, ...]:
-    """Currencies that a heading names, such as Betrag (EUR); empty where there is none."""
+    """Return the currencies that a heading names, such as Betrag (EUR)."""
     match = _OF_CURRENCY.search(heading)
     sign = match[1].upper() if match else ""
     return _SIGNS.get(sign, (sign,) if _CODES.fullmatch(sign) else ())
 
 
 def has_amount(cell: str) -> bool:
-    """Whether a cell says an amount, and not, by a dash, that there is none."""
+    """Return whether a cell has an amount; a dash means none."""
     return bool(cell) and cell not in _NO_AMOUNT
 
 
 def _without_groups(whole: str, mark: str) -> str:
-    """Digits of a whole number without what is between its groups; the text itself where these are no groups."""
+    """Remove valid separators of groups; return an invalid text unchanged."""
     if whole.isdigit():
         return whole
-    between = {one for one in whole if not one.isdigit()}
+    between = {character for character in whole if not character.isdigit()}
     if not whole or len(between) > 1 or mark in between:
         return whole or "0"
     for group in between:
@@ -304,12 +307,8 @@ def _without_groups(whole: str, mark: str) -> str:
     return whole
 
 
-def _other(mark: str) -> str:
-    return "," if mark == "." else "."
-
-
 class StatedForms(NamedTuple):
-    """How cells are written, as a person says; None is not stated."""
+    """Stated forms of cells; None is not stated."""
 
     date_order: str | None
     decimal_mark: str | None
@@ -317,7 +316,7 @@ class StatedForms(NamedTuple):
     scale: int
 
     def missing(self, days: Sequence[tuple[str, str]], amounts: Sequence[tuple[str, str]]) -> Iterator[str]:
-        """Say what is not stated, and what some cells, each with its line, are by each reading."""
+        """Describe missing decisions, with the readings of cells and their lines."""
         if days and self.date_order not in DATE_ORDERS:
             yield f"date_order= for {at_lines(days)}: {day_readings([cell for _, cell in days])}"
         if amounts and self.decimal_mark not in DECIMAL_MARKS:
@@ -329,10 +328,10 @@ class StatedForms(NamedTuple):
             yield f"decimal_mark= for {at_lines(amounts)}: {'; '.join(readings)}"
 
     def amounts(self) -> AmountCells:
-        """Return what reads amounts."""
+        """Return the reader of amounts."""
         return AmountCells(self.decimal_mark or "", self.currency, self.scale)
 
 
 def at_lines(cells: Iterable[tuple[str, str]]) -> str:
-    """Write cells with their lines."""
+    """List cells with their lines."""
     return ", ".join(f"{quote(cell)} ({place})" for place, cell in cells)

@@ -1,4 +1,4 @@
-"""Days of files that banks and accounting programs export, read in the order of its parts that a person says."""
+"""Days of files that banks and accounting programs export, in a stated order."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ class DayCells:
         self._order = order
 
     def moment(self, cell: str) -> dt.date | dt.datetime:
-        """Return the day of a cell, or the moment where it has a time; one in another order is refused."""
+        """Read a day, or a moment with time; refuse another order."""
         found = read_moment(cell, self._order)
         if found is None:
             others = {order: read_moment(cell, order) for order in DATE_ORDERS if order != self._order}
-            readings = [f"; by {quote(order)} it is {_shown(one)}" for order, one in others.items() if one]
+            readings = [f"; by {quote(order)} it is {_shown(moment)}" for order, moment in others.items() if moment]
             raise ValueError(f"{quote(cell)} is not a day by {quote(self._order)}{''.join(readings)}")
         return found
 
 
 @lru_cache(maxsize=_MAX_MOMENTS)
 def read_moment(cell: str, order: str) -> dt.date | dt.datetime | None:
-    """Read a day or a moment in an order; None where it is neither."""
+    """Read a day or a moment in an order; None if it is neither."""
     time = _TIME.search(cell)
     day = _read_day(cell[: time.start()] if time else cell, order)
     if day is None or time is None:
         return day
-    hour, minute, second = (int(one or 0) for one in time.group(1, 2, 3))
+    hour, minute, second = (int(part or 0) for part in time.group(1, 2, 3))
     half = (time[4] or "").upper()
     if half:
         hour = hour % _NOON + (_NOON if half == "PM" else 0)
@@ -64,7 +64,7 @@ def read_moment(cell: str, order: str) -> dt.date | dt.datetime | None:
 
 
 def _offset(text: str | None) -> dt.tzinfo | None:
-    """Read the offset of a time from UTC; None where it has none."""
+    """Read the UTC offset of a time; None without one."""
     if not text:
         return None
     if text.isalpha():
@@ -73,7 +73,7 @@ def _offset(text: str | None) -> dt.tzinfo | None:
 
 
 def _read_day(text: str, order: str) -> dt.date | None:
-    """Read a day: three parts in the order, or eight digits; a month may be a name in English."""
+    """Read a day from ordered parts or digits, with English month names."""
     text = _WEEKDAY.sub("", text, count=1)
     compact = re.fullmatch(_COMPACT[order], text)
     match = compact or _DAY.fullmatch(text)
@@ -83,9 +83,9 @@ def _read_day(text: str, order: str) -> dt.date | None:
     named = dict(zip(order.split(), parts, strict=True))
     month = named["month"].lower()
     if not month.isdigit():
-        places = [n for n, one in enumerate(_MONTHS, start=1) if month.startswith(one)]
-        named["month"] = str(places[0]) if places else ""
-    if not all(one.isdigit() and one.isascii() for one in named.values()):
+        numbers = [number for number, abbreviation in enumerate(_MONTHS, start=1) if month.startswith(abbreviation)]
+        named["month"] = str(numbers[0]) if numbers else ""
+    if not all(part.isdigit() and part.isascii() for part in named.values()):
         return None
     year, day = named["year"], named["day"]
     if len(year) not in {2, 4} or len(day) > 2 or len(named["month"]) > 2:  # noqa: PLR2004 (digits of a day)
@@ -97,19 +97,19 @@ def _read_day(text: str, order: str) -> dt.date | None:
 
 
 def _full_year(year: str) -> int:
-    """Year of two or four digits; two are of 1969 to 2068, as POSIX reads them."""
+    """Read a year; two digits mean 1969 to 2068, as in POSIX."""
     if len(year) > 2:  # noqa: PLR2004 (digits of a year)
         return int(year)
     return int(year) + (2000 if int(year) < _FIRST_OF_1900 else 1900)
 
 
 def _shown(moment: dt.date) -> str:
-    return day_label(moment.date() if isinstance(moment, dt.datetime) else moment)
+    return day_label(_day_of(moment))
 
 
 def day_readings(cells: Sequence[str]) -> str:
-    """Write what cells are in each order."""
-    found = {order: [read_moment(one, order) for one in cells] for order in DATE_ORDERS}
+    """Describe the meaning of cells in each order."""
+    found = {order: [read_moment(cell, order) for cell in cells] for order in DATE_ORDERS}
     texts = [
         f"{quote(order)} reads {', '.join(map(_shown, filter(None, days)))}"
         for order, days in found.items()
@@ -127,24 +127,24 @@ class ReadDay(NamedTuple):
 
 
 def check_days(days: Sequence[ReadDay], order: str, period: Period | None, errors: FileErrors) -> list[str]:
-    """Refuse days outside of a period; without one, those that are in order only by another order of day and month.
+    """Refuse days outside the period, or days sorted only by another order.
 
-    Return a note of another order by which all cells are days too.
+    The second is refused only without a period. A note names another order by which all cells are days too.
     """
     if period is not None:
-        for one in days:
-            if not period.start_date <= one.day <= period.end_date:
-                errors.add(one.place, f"{day_label(one.day)} is not in the period, {days_label(period)}")
+        for read_day in days:
+            if not period.start_date <= read_day.day <= period.end_date:
+                errors.add(read_day.place, f"{day_label(read_day.day)} is not in the period, {days_label(period)}")
         errors.raise_if_any()
         return []
     notes: list[str] = []
-    read = [one.day for one in days]
+    read = [read_day.day for read_day in days]
     for other in DATE_ORDERS:
         others = _days_by(other, days) if other != order else None
         if others is None:
             continue
         if _is_in_order(others) and not _is_in_order(read):
-            shown = [one.cell for one in days[:_SHOWN]]
+            shown = [read_day.cell for read_day in days[:_SHOWN]]
             errors.fail(
                 f"by date_order {quote(order)} the days go up and down, and by {quote(other)} they are in order "
                 f"({', '.join(map(quote, shown))}: {day_readings(shown)}); state the other order, or period= if this "
@@ -159,10 +159,10 @@ def check_days(days: Sequence[ReadDay], order: str, period: Period | None, error
 
 
 def _days_by(order: str, days: Sequence[ReadDay]) -> list[dt.date] | None:
-    """Read all cells by an order; None where one is not a day by it."""
+    """Read all cells by an order; None if any is not a day."""
     read = []
-    for one in days:
-        moment = read_moment(one.cell, order)
+    for read_day in days:
+        moment = read_moment(read_day.cell, order)
         if moment is None:
             return None
         read.append(_day_of(moment))
@@ -170,13 +170,13 @@ def _days_by(order: str, days: Sequence[ReadDay]) -> list[dt.date] | None:
 
 
 def _range(days: Sequence[dt.date]) -> str:
-    """Write the first and the last day."""
+    """Format the first and the last day."""
     first, last = min(days), max(days)
     return day_label(first) if first == last else f"{day_label(first)} to {day_label(last)}"
 
 
 def _is_in_order(days: Sequence[dt.date]) -> bool:
-    """Whether days only go up, or only down."""
+    """Return whether days only go up, or only down."""
     return [*days] in (sorted(days), sorted(days, reverse=True))
 
 

@@ -1,4 +1,4 @@
-"""Journal entries of a file, read line by line and checked; and what is wrong with the file."""
+"""Journal entries of a file, added line by line, and the problems of the file."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _DATE_AND_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z
 
 
 def is_currency_code(text: str | None) -> bool:
-    """Whether a text is a code such as USD."""
+    """Return whether a text is a currency code such as USD."""
     return text is not None and _CODE.fullmatch(text) is not None
 
 
 class ReadOptions(NamedTuple):
-    """How a file of books is read, as the import and ``open_journal`` describe it.
+    """Options for reading a file of books, as the import and ``open_journal`` describe them.
 
-    The suffix ends the ids of what is created, so that they differ between instances. The outcome is what a refusal
-    says of the rest.
+    The suffix ends the ids of all that is created, so that they differ between instances. Refusals state the outcome
+    for the rest.
     """
 
     time_zone: str = "UTC"
@@ -50,7 +50,7 @@ class ReadOptions(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Why a file cannot be imported: the file, its line, the date and description of the entry, and what is wrong."""
+    """A problem of a file: file, line, date and description of the entry, and reason."""
 
     file: str
     line: str
@@ -59,20 +59,20 @@ class Problem(NamedTuple):
     problem: str
 
     def __str__(self) -> str:
-        """Place, problem and entry in one line."""
+        """Format place, problem and entry on one line."""
         entry = " ".join(filter(None, [self.date, quote(self.description) if self.description else ""]))
         return f"{self.line and f'{self.line}: '}{self.problem}{entry and f' ({entry})'}"
 
 
 class FileErrors:
-    """Collects the problems of a file; the first few are named in the message, the others counted."""
+    """Collects the problems of a file; a message names the first and counts the others."""
 
     def __init__(self, path: Path, outcome: str) -> None:
         self._path, self._outcome = path, outcome
         self._problems: list[Problem] = []
 
     def add(self, location: str, problem: str, *, date: str = "", description: str = "") -> None:
-        """Add a problem, the line it was found on (empty: the whole file), and what is known of the entry."""
+        """Add a problem; an empty location is the whole file."""
         self._problems.append(Problem(self._path.name, location, date, description, problem))
 
     def fail(self, problem: str, location: str = "") -> NoReturn:
@@ -81,7 +81,7 @@ class FileErrors:
         raise self._exception()
 
     def raise_if_any(self) -> None:
-        """Raise the exception if there is a problem."""
+        """Refuse the file if it has problems."""
         if self._problems:
             raise self._exception()
 
@@ -94,12 +94,12 @@ class FileErrors:
 
 
 class FileBooks:
-    """Journal entries of a file, in the order of their first lines, to which its readers add line by line.
+    """Journal entries of a file, in the order of their first lines; readers add line by line.
 
-    Lines name their ledgers as the file does. Entries and their first lines are found by the id in the file; each
-    account has the line that names it first, and each account with lines that state a transaction has those lines.
-    Those that are `padded` have a line of a ``pad`` of beancount. Accounts that are `named` may have no line.
-    All amounts of a journal are in its `commodity`.
+    Lines name their ledgers as the file does. Entries and their first lines are found by the id in the file. `accounts`
+    has the first line of each account, `transactions` the lines that state a transaction. Accounts that are `padded`
+    have a line of a ``pad`` of beancount. Accounts that are `named` may have no line. All amounts of a journal are in
+    its `commodity`.
     """
 
     def __init__(self, path: Path, options: ReadOptions = ReadOptions()) -> None:  # noqa: B008 (immutable)
@@ -126,7 +126,7 @@ class FileBooks:
             self.errors.fail(f"it cannot be read ({error.strerror})")
 
     def choose_currency(self, stated: str | None) -> str | None:
-        """Return the currency that a person states, or else the file; two codes, of which one is wrong, are refused."""
+        """Return the stated currency, or that of the file; refuse different codes."""
         of_file = self.commodity if is_currency_code(self.commodity) else None
         if of_file and is_currency_code(stated) and stated != of_file:
             self.errors.fail(
@@ -136,7 +136,7 @@ class FileBooks:
         return stated or of_file
 
     def add(self, location: str, entry_id: str, moment: object, description: str, line: NewLine) -> None:
-        """Add the next line of the file to its entry, which begins with it or has the same instant and description."""
+        """Add a line to its entry, which has one instant and description."""
         instant = self.instants.parse(moment)
         entry = self.entries.get(entry_id)
         if entry is None:
@@ -157,12 +157,15 @@ class FileBooks:
     def add_unread(
         self, location: str, problem: str, entry_id: str = "", *, date: str = "", description: str = ""
     ) -> None:
-        """Add the problem of a line that cannot be read; it would be missing in its entry, or in any one without id."""
+        """Add the problem of an unreadable line.
+
+        Its entry lacks the line; without an id, any entry may lack it.
+        """
         self.errors.add(location, problem, date=date, description=description)
         self._unread.add(entry_id.strip())
 
     def check(self) -> None:
-        """Refuse a file of which a line could not be read, or an entry cannot be posted."""
+        """Refuse a file with unreadable lines, or entries that cannot be posted."""
         if not self.entries:
             self.errors.raise_if_any()
             self.errors.fail("it has no lines to import")
@@ -203,7 +206,7 @@ class FileBooks:
             self._add_problem(self.locations[entry_id], problem, entry)
 
     def _check_parts(self, entry_id: str, lines: Sequence[NewLine], parts: list[tuple[int, str]]) -> None:
-        """Refuse an entry whose lines occur twice, as in a file that was concatenated with itself."""
+        """Refuse an entry whose lines are repeated, as in a doubled file."""
         starts = [0, *(start for start, _ in parts), len(lines)]
         first, *others = (lines[start:end] for start, end in pairwise(starts))
         if all(other == first for other in others) and not sum(line.units for line in first):
@@ -219,9 +222,9 @@ class FileBooks:
 
 
 class InstantParser:
-    """Parses dates and times, each distinct value once; those without an offset are of the time zone.
+    """Parses dates and times, each distinct value once, in a time zone unless they have an offset.
 
-    `midnights` is what midnights of UTC are where all instants with an offset are some: ``days`` or ``instants``.
+    `midnights` says how to read instants with an offset that are all midnights of UTC: as ``days`` or ``instants``.
     """
 
     def __init__(self, time_zone: str, midnights: str | None = None) -> None:
@@ -233,7 +236,7 @@ class InstantParser:
         self._parsed: dict[object, dt.datetime] = {}
 
     def parse(self, value: object) -> dt.datetime:
-        """UTC instant of ISO 8601 text, a date or a datetime; refuse a local time that is not exactly one instant."""
+        """Convert a date or time to UTC; refuse ambiguous or skipped times."""
         instant = self._parsed.get(value)
         if instant is None:
             instant = self._parsed[value] = self._to_utc(value)
@@ -260,11 +263,13 @@ class InstantParser:
             raise ValueError(f"datetime {str(value)!r} is outside the calendar") from None
 
     def ambiguous_midnight(self) -> dt.datetime | None:
-        """First instant where all with an offset are midnights of UTC, and nothing states whether these are days."""
+        """Return the first instant if all may be days at midnight of UTC."""
         first = self._earliest
         if self._midnights is not None or first is None or not self._are_midnights:
             return None
-        moments = [one.astimezone(self._zone).time() for one in self._parsed.values() if one.time() == dt.time.min]
+        moments = [
+            instant.astimezone(self._zone).time() for instant in self._parsed.values() if instant.time() == dt.time.min
+        ]
         return first if any(moment != dt.time.min for moment in moments) else None
 
     def _local(self, moment: dt.datetime, value: object) -> dt.datetime:

@@ -1,4 +1,4 @@
-"""Journals of other programs, as the installed programs read them: hledger, and bean-check with bean-query.
+"""Journals that hledger, or bean-check with bean-query, read.
 
 Their entries are converted at their prices to one commodity, rounded, and balanced.
 """
@@ -46,24 +46,24 @@ _ROOTS = {
     "R": "income",
     "X": "expenses",
 }
-"""Root of the types of accounts that a journal declares."""
+"""First segment of the accounts of each type that a journal declares."""
 _QUERY = (
     "SELECT id, filename, lineno, date, flag, payee, narration, account, str(number) AS number, currency, "
     "str(number(weight)) AS value, currency(weight) AS value_currency, posting_flag"
 )
 """Numbers as text have all their digits; as numbers they would be rounded for display."""
 _PAD = "P"
-"""Flag of the entries that beancount makes of a directive ``pad``."""
+"""Flag of the entries that beancount creates from a directive ``pad``."""
 _BEANCOUNT_PROBLEM = re.compile(r"(.+?):(\d+):\s+(.*)")
 ROUNDING = "equity:rounding"
-"""Account of what remains when converted amounts are rounded."""
+"""Account of the remainders of rounded conversions."""
 VIRTUAL = "equity:virtual"
 """Account that balances unbalanced virtual postings."""
 _MAX_NAMED = 5
 
 
 class PricedPosting(NamedTuple):
-    """A posting: its quantity of a commodity, and what that is at its price or cost."""
+    """A posting: its quantity of a commodity, and the value at its price or cost."""
 
     location: str
     account: str
@@ -76,11 +76,11 @@ class PricedPosting(NamedTuple):
     comment: str = ""
     is_reviewed: bool = False
     date: str = ""
-    """Day of its own, which the journal states beside the day of the entry."""
+    """Day of the posting, if the journal states one besides the day of the entry."""
 
     @property
     def is_converted(self) -> bool:
-        """Whether it has a price or cost."""
+        """True if it has a price or cost."""
         return self.commodity != self.value_commodity
 
 
@@ -93,32 +93,32 @@ class JournalEntry(NamedTuple):
     postings: list[PricedPosting]
 
     def days(self) -> list[str]:
-        """Days of its postings, its own where they state none."""
+        """Return the days of its postings; the entry's day is the default."""
         return sorted({posting.date or self.date for posting in self.postings if posting.value} or {self.date})
 
     def __str__(self) -> str:
-        """Day and text, as a note names it."""
+        """Format day and text for a note."""
         return f"{self.date} {self.description!r}"
 
 
 def read_hledger_journal(path: Path, books: FileBooks) -> None:
-    """Read a journal with ``hledger print``, which resolves includes, inferred amounts and prices."""
+    """Read a journal with ``hledger print``, which resolves includes, amounts and prices."""
     errors, program = books.errors, find_program("hledger")
     if program is None:
         errors.fail(f"a journal is read with hledger, and it is not installed; {_INSTALL_HLEDGER}")
     file = str(path.absolute())
     printed = _run_hledger([program, "print", "-f", file, "--explicit", "--output-format", "json"], path, errors)
     transactions = json.loads(printed) if printed.strip() else []
-    entries = [_hledger_entry(one, path) for one in transactions]
+    entries = [_hledger_entry(transaction, path) for transaction in transactions]
     if not entries:
         errors.fail("it has no transactions")
     types = _types(_run_hledger([program, "accounts", "-f", file, "--types"], path, errors))
-    books.notes += _notes(transactions)
+    books.notes += _secondary_date_notes(transactions)
     _add_journal(books, entries, types)
 
 
 def _run_hledger(command: list[str], path: Path, errors: FileErrors) -> str:
-    """Output of hledger; the home folder is an empty one, so that no settings of the user change what it reads."""
+    """Run hledger with an empty home folder, without settings of the user."""
     with TemporaryDirectory() as home:
         environment = {"HOME": home, "XDG_CONFIG_HOME": home, "LEDGER_FILE": ""}
         finished = run_program(
@@ -132,15 +132,18 @@ def _run_hledger(command: list[str], path: Path, errors: FileErrors) -> str:
     return finished.stdout
 
 
-def _notes(transactions: list[dict[str, Any]]) -> list[str]:
-    """Note that secondary dates were left out, as in the reports of hledger itself."""
-    count = sum(bool(one["tdate2"] or any(posting["pdate2"] for posting in one["tpostings"])) for one in transactions)
+def _secondary_date_notes(transactions: list[dict[str, Any]]) -> list[str]:
+    """Note that secondary dates were left out, as in hledger's own reports."""
+    count = sum(
+        bool(transaction["tdate2"] or any(posting["pdate2"] for posting in transaction["tpostings"]))
+        for transaction in transactions
+    )
     dates = "the secondary date of 1 entry was" if count == 1 else f"the secondary dates of {count} entries were"
     return [f"{dates} left out"] if count else []
 
 
 def _types(printed: str) -> dict[str, str]:
-    """Roots of the accounts whose types are declared or known to hledger."""
+    """Map accounts to the root of the type that hledger states."""
     pairs = (line.rpartition("; type:") for line in printed.splitlines())
     return {account.strip(): _ROOTS[kind.strip()] for account, _, kind in pairs if kind.strip() in _ROOTS}
 
@@ -186,13 +189,13 @@ def _hledger_posting(
 
 
 def _quantity(amount: dict[str, Any]) -> Decimal:
-    """Exact quantity: the decimal digits, not the floating point number beside them."""
+    """Return the exact quantity from decimal digits, not from its float."""
     quantity = amount["aquantity"]
     return EXACT.scaleb(Decimal(quantity["decimalMantissa"]), -quantity["decimalPlaces"])
 
 
 def read_beancount(path: Path, books: FileBooks) -> None:
-    """Read the postings of a file that bean-check accepts, with their weights: values at cost or price."""
+    """Read the postings of a checked file, with values at cost or price."""
     errors = books.errors
     _run_beancount("bean-check", [], path, errors)
     printed = _run_beancount("bean-query", ["--format", "csv"], path, errors, _QUERY)
@@ -225,7 +228,7 @@ def _beancount_posting(row: dict[str, str], location: str) -> PricedPosting:
 
 
 def _run_beancount(name: str, options: list[str], path: Path, errors: FileErrors, *arguments: str) -> str:
-    """Output of a program about a file; each problem that it names is added to the errors."""
+    """Run a program on a file; collect its problems as errors."""
     program = find_program(name)
     if program is None:
         errors.fail(f"a beancount file is read with {name}, and it is not installed; {_INSTALL_BEANCOUNT}")
@@ -243,18 +246,18 @@ def _run_beancount(name: str, options: list[str], path: Path, errors: FileErrors
 
 
 def _add_journal(books: FileBooks, entries: Sequence[JournalEntry], types: Mapping[str, str]) -> None:
-    """Add the lines of a journal in one commodity; `types` are the roots of accounts whose types it declares."""
+    """Add a journal's lines in one commodity; `types` declares account types."""
     identified = _in_commodity(_without_virtual(_identified(entries), books), books)
     zeros = [entry for entry in identified.values() if len(entry.postings) == 1 and not entry.postings[0].value]
     if zeros:
-        books.notes.append(f"{len(zeros)} entries of a single posting of zero were left out: {_first(zeros)}")
+        books.notes.append(f"{len(zeros)} entries of a single posting of zero were left out: {_first_few(zeros)}")
     kept = {entry_id: entry for entry_id, entry in identified.items() if entry.postings and entry not in zeros}
     _check_days(kept, books)
     _add_lines(kept, books, types)
 
 
 def _identified(entries: Iterable[JournalEntry]) -> dict[str, JournalEntry]:
-    """Entries by a digest of their postings as the journal has them, with a number if entries are equal."""
+    """Key entries by a digest of their postings; number equal entries."""
     counts: Counter[str] = Counter()
     ids = {}
     for entry in entries:
@@ -266,13 +269,13 @@ def _identified(entries: Iterable[JournalEntry]) -> dict[str, JournalEntry]:
 
 
 def _posting_text(entry: JournalEntry, posting: PricedPosting) -> str:
-    """Text of a posting in the digest of its entry; 1.50 and 1.5 are the same."""
+    """Write a posting for its entry's digest; 1.50 and 1.5 are equal."""
     quantity = f"{posting.quantity.normalize():f}"
     return f"{entry.date}\x1f{entry.description}\x1f{posting.account}\x1f{quantity}\x1f{posting.commodity}"
 
 
 def _without_virtual(entries: dict[str, JournalEntry], books: FileBooks) -> dict[str, JournalEntry]:
-    """Entries without virtual postings, or with them as other postings, the unbalanced ones with a counterpart."""
+    """Drop virtual postings, or keep and balance them, as the options say."""
     postings = [posting for entry in entries.values() for posting in entry.postings]
     count = sum(posting.is_virtual for posting in postings)
     if count and not books.options.virtual:
@@ -298,7 +301,7 @@ def _without_virtual(entries: dict[str, JournalEntry], books: FileBooks) -> dict
 
 
 def _counterparts(entry: JournalEntry) -> list[PricedPosting]:
-    """Balance the unbalanced virtual postings of an entry with a posting for each commodity and day."""
+    """Balance unbalanced virtual postings with one posting per commodity and day."""
     sums: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for posting in entry.postings:
         if not posting.is_balanced:
@@ -311,7 +314,7 @@ def _counterparts(entry: JournalEntry) -> list[PricedPosting]:
 
 
 def _in_commodity(entries: dict[str, JournalEntry], books: FileBooks) -> dict[str, JournalEntry]:
-    """Entries in the selected commodity, or in the only one; a zero belongs to any."""
+    """Keep entries in the selected or only commodity; zeros belong to any."""
     commodity = books.options.commodity
     postings = [posting for entry in entries.values() for posting in entry.postings]
     counts = Counter(posting.value_commodity for posting in postings if posting.value_commodity or posting.value)
@@ -329,17 +332,21 @@ def _in_commodity(entries: dict[str, JournalEntry], books: FileBooks) -> dict[st
         return entries
     kept, whole = {}, []
     for entry_id, entry in entries.items():
-        postings_kept = [one for one in entry.postings if one.value_commodity == commodity or not one.value]
-        if postings_kept == entry.postings or any(one.value for one in postings_kept):
+        postings_kept = [
+            posting for posting in entry.postings if posting.value_commodity == commodity or not posting.value
+        ]
+        if postings_kept == entry.postings or any(posting.value for posting in postings_kept):
             kept[entry_id] = entry._replace(postings=postings_kept)
         else:
             whole.append(entry)
-    others = Counter(one.value_commodity for one in postings if one.value_commodity != commodity and one.value)
+    others = Counter(
+        posting.value_commodity for posting in postings if posting.value_commodity != commodity and posting.value
+    )
     accounts = {posting.account for posting in postings if posting.value}
     accounts -= {posting.account for entry in kept.values() for posting in entry.postings}
     books.notes.append(
         f"{count_of(others.total(), 'posting')} in other commodities, left out: {_counted(others)}"
-        + (f"; among them {count_of(len(whole), 'whole entry', 'whole entries')}: {_first(whole)}" if whole else "")
+        + (f"; among them {count_of(len(whole), 'whole entry', 'whole entries')}: {_first_few(whole)}" if whole else "")
         + (f"; of these accounts nothing is left: {join_ids(accounts)}" if accounts else "")
     )
     return kept
@@ -350,18 +357,18 @@ def _counted(commodities: Counter[str]) -> str:
 
 
 def _check_days(entries: Mapping[str, JournalEntry], books: FileBooks) -> None:
-    """Refuse postings of several days, or note them; and note entries on another day than the journal states."""
+    """Refuse or note postings of several days; note entries on another day."""
     several = {entry_id: entry for entry_id, entry in entries.items() if len(entry.days()) > 1}
     moved = [entry for entry in entries.values() if len(entry.days()) == 1 and entry.days() != [entry.date]]
     if moved:
         books.notes.append(
             f"{len(moved)} entries are on the day that all their postings have, which is not the day of the "
-            f"entry: {_first(moved)}"
+            f"entry: {_first_few(moved)}"
         )
     if several and books.options.use_entry_dates:
         books.notes.append(
             f"{len(several)} entries, whose postings have several days, are on the day of the entry "
-            f"(--use-entry-dates): {_first(list(several.values()))}"
+            f"(--use-entry-dates): {_first_few(list(several.values()))}"
         )
         return
     for entry_id, entry in several.items():
@@ -377,7 +384,7 @@ def _check_days(entries: Mapping[str, JournalEntry], books: FileBooks) -> None:
 
 
 def _add_lines(entries: Mapping[str, JournalEntry], books: FileBooks, types: Mapping[str, str]) -> None:
-    """Add the lines of entries, rounded to the scale; what remains of an entry with prices is a line of its own."""
+    """Add lines rounded to the scale, and remainders of entries with prices."""
     changes: defaultdict[str, Decimal] = defaultdict(Decimal)
     remainders = []
     for entry_id, entry in entries.items():
@@ -410,14 +417,14 @@ def _line(
 
 
 def _rounded(posting: PricedPosting, changes: defaultdict[str, Decimal], books: FileBooks) -> int:
-    """Minor units of a posting, rounded; what that changes is added to its account."""
+    """Round a posting to minor units; add the change to its account."""
     rounded = EXACT.quantize(posting.value, _quantum(books.options.scale))
     changes[posting.account] = EXACT.add(changes[posting.account], EXACT.subtract(rounded, posting.value))
     return to_units(rounded, books.options.scale)
 
 
 def _exact(posting: PricedPosting, books: FileBooks) -> int:
-    """Minor units of a posting, of which no digit may be lost."""
+    """Convert a posting to minor units; refuse to lose a digit."""
     scale = books.options.scale
     parsed = parse_amount(posting.value, MAX_SCALE)
     amount = EXACT.quantize(parsed.amount, _quantum(scale))
@@ -435,13 +442,17 @@ def _quantum(scale: int) -> Decimal:
 
 
 def _tolerance(entry: JournalEntry, scale: int) -> int:
-    """How many units an entry with prices may be from balance: one of its coarsest amount for each posting."""
-    exponents = [int(one.value.as_tuple().exponent) for one in entry.postings if one.value and not one.is_converted]
+    """Return the allowed imbalance: one coarsest unit for each posting."""
+    exponents = [
+        int(posting.value.as_tuple().exponent)
+        for posting in entry.postings
+        if posting.value and not posting.is_converted
+    ]
     return int(10 ** max(scale + max(exponents, default=-scale), 0)) * len(entry.postings)
 
 
 def _note_rounding(changes: Mapping[str, Decimal], remainders: Sequence[int], books: FileBooks) -> None:
-    """Note how much rounding changed accounts, and what remained of entries."""
+    """Note how much rounding changed accounts, and the remainders of entries."""
     scale = books.options.scale
     changed = sorted(((abs(change), account) for account, change in changes.items() if change), reverse=True)
     if changed:
@@ -461,7 +472,7 @@ def _note_rounding(changes: Mapping[str, Decimal], remainders: Sequence[int], bo
 
 
 def _path(account: str, roots: Iterable[tuple[str, str]], types: Mapping[str, str]) -> str:
-    """Path of an account below a root that has a type."""
+    """Put an account below a root with a type, if necessary."""
     for old, new in roots:
         if account == old or account.startswith(f"{old}{PATH_SEPARATOR}"):
             return f"{new}{account[len(old) :]}"
@@ -472,6 +483,6 @@ def _path(account: str, roots: Iterable[tuple[str, str]], types: Mapping[str, st
     return f"{declared}{PATH_SEPARATOR}{account}" if declared else account
 
 
-def _first(entries: Sequence[JournalEntry]) -> str:
+def _first_few(entries: Sequence[JournalEntry]) -> str:
     more = len(entries) - _MAX_NAMED
     return ", ".join(map(str, entries[:_MAX_NAMED])) + (f" and {more} more" if more > 0 else "")

@@ -46,7 +46,7 @@ _Rows: TypeAlias = "Iterator[tuple[str, Sequence[Any]]]"
 
 
 def read_line_table(path: Path, books: FileBooks) -> None:
-    """Read the rows of a line table; what is wrong with a row is an error, too many or too few fields too."""
+    """Read the rows of a line table; problems of a row are errors."""
     errors = books.errors
     columns, rows = _parquet_table(path, errors) if _is_parquet(path) else _csv_table(path, errors)
     _check_columns(columns, errors)
@@ -83,7 +83,7 @@ def _check_columns(columns: tuple[str, ...], errors: FileErrors) -> None:
 
 
 class _RowReader:
-    """Reads rows with given columns into books; each distinct amount is parsed once."""
+    """Reads rows with given columns into books; parses each distinct amount once."""
 
     def __init__(self, columns: tuple[str, ...], books: FileBooks) -> None:
         self._books, self._units = books, dict[object, int]()
@@ -93,7 +93,7 @@ class _RowReader:
         self._transaction = [(name, at[name]) for name in TRANSACTION_COLUMNS if name in at]
 
     def read(self, location: str, row: Sequence[Any]) -> None:
-        """Add the line of a row to the books, or what is wrong with it to their errors."""
+        """Add the line of a row to the books, or its problem."""
         entry_id, moment, entry_description, account, side, amount = self._required(row)
         try:
             if not (entry_id.strip() and account.strip()):
@@ -122,7 +122,7 @@ class _RowReader:
         raise ValueError(f"debit_credit must be 'debit' or 'credit', not {side!r}")
 
     def _parse_amount(self, value: object) -> int:
-        """Exact minor units of an amount; float rounding noise is refused too: files contain decimal text."""
+        """Parse minor units; refuse float noise, because files contain decimal text."""
         scale = self._books.options.scale
         parsed = parse_amount(value, scale)
         if parsed.rounding_noise_removed:
@@ -130,7 +130,7 @@ class _RowReader:
         return to_units(parsed.amount, scale)
 
     def _read_transaction(self, given: dict[str, Any], description: str) -> NewTransaction:
-        """Transaction of a line of which some columns are not empty."""
+        """Read the transaction of a line from columns that are not empty."""
         status = given.get("review_status", "unreviewed")
         if status not in REVIEW_STATUSES:
             raise ValueError(f"review_status must be 'reviewed' or 'unreviewed', not {status!r}")
@@ -153,7 +153,7 @@ def _refuse_empty(entry_id: str) -> NoReturn:
 
 @lru_cache(maxsize=4096)
 def _tags(text: str) -> tuple[NewTag, ...]:
-    """Tags of ``group=name;group=name``."""
+    """Parse tags: ``group=name;group=name``."""
     return tuple(map(_parse_tag, text.split(";"))) if text else ()
 
 
@@ -165,13 +165,13 @@ def _parse_tag(text: str) -> NewTag:
 
 
 def _is_parquet(path: Path) -> bool:
-    """Whether a file is Parquet, by its first bytes."""
+    """Return whether a file is Parquet, by its first bytes."""
     with path.open("rb") as file:
         return file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
 
 
 def _csv_table(path: Path, errors: FileErrors) -> tuple[tuple[str, ...], _Rows]:
-    """Columns of a comma-separated UTF-8 file, and its rows."""
+    """Read the columns of a comma-separated UTF-8 file, and its rows."""
     rows = _read_csv(path, errors)
     header = next(rows, None)
     if header is None:
@@ -180,7 +180,7 @@ def _csv_table(path: Path, errors: FileErrors) -> tuple[tuple[str, ...], _Rows]:
 
 
 def _read_csv(path: Path, errors: FileErrors) -> _Rows:
-    """Rows with the line they start on; a quoted field may span several lines."""
+    """Yield rows with their first line; quoted fields may span lines."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
@@ -196,7 +196,7 @@ def _read_csv(path: Path, errors: FileErrors) -> _Rows:
 
 
 def _parquet_table(path: Path, errors: FileErrors) -> tuple[tuple[str, ...], _Rows]:
-    """Columns of a Parquet file, of which those of text are text, and its rows; a missing value is empty text."""
+    """Read the columns and rows of Parquet; missing values are empty text."""
     try:
         table = pq.read_table(path)
         columns = {name: _parquet_column(name, table[name], errors) for name in table.column_names}
@@ -207,7 +207,7 @@ def _parquet_table(path: Path, errors: FileErrors) -> tuple[tuple[str, ...], _Ro
 
 
 def _parquet_column(name: str, column: pa.ChunkedArray, errors: FileErrors) -> Iterator[Any]:
-    """Values of a column; instants finer than microseconds fail the cast."""
+    """Return the values of a column; refuse instants finer than microseconds."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
     if name in _TEXT_COLUMNS and not is_text:

@@ -1,4 +1,4 @@
-"""Read a file of books: a journal by the end of its name, or else a line table."""
+"""Readers of a file of books: a journal by its suffix, else a line table."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 JOURNAL_SUFFIXES = HLEDGER_SUFFIXES | BEANCOUNT_SUFFIXES
-"""Ends of the names of journals, in lower case."""
+"""Suffixes of the names of journals, in lower case."""
 _OF_JOURNALS = {
     "commodity": "--commodity",
     "virtual": "--virtual",
     "roots": "--root",
     "use_entry_dates": "--use-entry-dates",
 }
-"""Options that only journals have a use for."""
+"""Options that only journals use."""
 
 
 def read_books(path: Path, options: ReadOptions = ReadOptions()) -> FileBooks:  # noqa: B008 (immutable)
-    """Read the accounts and entries of a file, each checked; nothing is posted."""
+    """Read and check the accounts and entries of a file; post nothing."""
     books = FileBooks(path, options)
     books.require_readable()
     suffix = path.suffix.lower()
@@ -46,7 +46,7 @@ def read_books(path: Path, options: ReadOptions = ReadOptions()) -> FileBooks:  
 
 
 def digest_of(path: Path, outcome: str = ReadOptions().outcome) -> str:
-    """Return the SHA-256 of a file; one that cannot be read is refused."""
+    """Return the SHA-256 of a file; refuse an unreadable one."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
