@@ -1,4 +1,4 @@
-"""A small company with books from a fixed seed, served by the embedded service on loopback.
+"""A small company with books from a fixed seed, on an embedded service.
 
 The names load on first use: serving the company needs neither charts nor notebooks.
 """

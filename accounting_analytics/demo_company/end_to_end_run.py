@@ -1,4 +1,4 @@
-"""The whole loop on the demo company: load, certify, reconcile, export, and the pack of the last month."""
+"""All steps on the demo company: load, check, reconcile, export, and a pack."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> None:
-    """Run the whole loop on the demo company, write its files to a folder, and print each step with its result."""
+    """Run all steps on the demo company into a folder; print each result."""
     started = time.monotonic()
     folder = _create_folder(Path(output))
     with demo() as company:

@@ -1,4 +1,4 @@
-"""The demo company, served for real: an embedded service on loopback with its books, a client of it, and JupyterLab."""
+"""The demo company: its books on an embedded service, a client, and JupyterLab."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class DemoCompany:
         atexit.register(self.close)
 
     def environment(self) -> dict[str, str]:
-        """Environment variables that connect another process, such as a notebook, to the company."""
+        """Return environment variables that connect another process, such as a notebook."""
         return {
             "ACCOUNTING_ANALYTICS_BASE_URL": self.base_url,
             "ACCOUNTING_ANALYTICS_INSTANCE_ID": self.instance_id,
@@ -134,7 +134,7 @@ def demo(*, database: str | Path | None = None) -> DemoCompany:
 
 
 def open_lab(folder: str | Path = "notebooks") -> int:
-    """Open JupyterLab on a folder of notebooks; returns its exit code when it is closed.
+    """Open JupyterLab on a folder of notebooks; return its exit code.
 
     JupyterLab asks before Ctrl-C ends it; SIGTERM ends both immediately. Call this in the main thread.
     """
@@ -158,7 +158,7 @@ def open_lab(folder: str | Path = "notebooks") -> int:
 
 
 def _post_books(database: Path) -> str:
-    """Post the company's books unless the database has them, and return a new access token."""
+    """Post the company's books if missing; return a new access token."""
     with Store.open(database) as store:
         if INSTANCE_ID not in {instance.id for instance in store.instances()}:
             create_instance(
@@ -180,7 +180,7 @@ def _post_books(database: Path) -> str:
 
 
 def _ledgers() -> Iterator[NewLedger]:
-    """Ledgers besides the required ones, parents first; the service has defaults for financial accounts."""
+    """Yield the further ledgers, parents first; the service completes financial accounts."""
     with (_FILES / "ledgers.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             is_financial = bool(row["financial_account_type"])

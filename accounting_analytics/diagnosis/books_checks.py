@@ -1,4 +1,4 @@
-"""Checks of the books: the lines are complete, and two ways to request the same figures or lines return the same.
+"""Checks of the books: completeness, and equal answers to equivalent requests.
 
 The right figures are not known; the last months with entries are compared with each other, to the last digit.
 """
@@ -50,10 +50,10 @@ _REPORT_IT = "report this to the operator of the service, and do not use these f
 
 
 class CheckedBooks:
-    """The part of the books to check, read when it is needed: a period, its parts, and the lines of its last month.
+    """The books to check: a period, its parts, and the lines of its last month.
 
-    Without a period, the last three full months before `today` that end with a month with cash flow are checked. What
-    is not there ends the check that needs it.
+    Each is read when it is needed. Without a period, the last three full months before `today` that end with a month
+    with cash flow are checked. A check that lacks data ends.
     """
 
     def __init__(self, client: LedgerClient, given: Period | None, today: dt.date, time_zone: str) -> None:
@@ -65,7 +65,7 @@ class CheckedBooks:
         return load_cash_flow_report(self.client, days.start_date, days.end_date, time_zone=days.time_zone)
 
     def lines_of(self, ledger_ids: tuple[str, ...]) -> pd.DataFrame:
-        """Load the line entries of some ledgers in the month, of entries that touch cash."""
+        """Load lines of ledgers in the month, of entries that touch cash."""
         lines = load_line_entries(
             self.client,
             ledger_ids,
@@ -80,7 +80,7 @@ class CheckedBooks:
 
     @cached_property
     def period(self) -> Period:
-        """Days to check."""
+        """Period to check."""
         if self.checked_days is None:
             self.checked_days = self._last_months()
         return self.checked_days
@@ -108,7 +108,7 @@ class CheckedBooks:
 
     @cached_property
     def part_reports(self) -> list[CashFlowReport]:
-        """Report of each month, or of both halves of one month, so that there are parts to add up."""
+        """Reports of the months, or of both halves of a single month."""
         months = self.period.months()
         parts = months if len(months) > 1 else self.period.windows(max(1, (self.period.days + 1) // 2))
         return [self.report(part) for part in parts]
@@ -134,7 +134,7 @@ class CheckedBooks:
 
     @cached_property
     def lines(self) -> pd.DataFrame:
-        """All lines of the entries of the month that touch cash: those of cash, and of the ledgers opposite."""
+        """All lines of the month's cash entries, on cash and opposite ledgers."""
         cash_lines, report = self.lines_of(self.cash_ledgers), self.report(self.month).exact()
         reported = report.ledgers.loc[report.ledgers["net_cash_flow"] != 0, "ledger_id"]
         opposing = split_lists(cash_lines["opposing_ledger_ids"])
@@ -147,7 +147,7 @@ class CheckedBooks:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """Names of ledgers, as the report of the period has them."""
+        """Names of ledgers in the report of the period."""
         report = self.report(self.period).exact()
         balances = pd.concat([report.starting_balances, report.ending_balances])
         return dict(zip(balances["ledger_id"], balances["ledger_name"], strict=True)) | dict(
@@ -155,18 +155,18 @@ class CheckedBooks:
         )
 
     def label(self, ledger_id: str) -> str:
-        """Name and id of a ledger, for messages."""
+        """Return the name and id of a ledger for messages."""
         name = self.names.get(ledger_id, "")
         return f"{name} (ledger {ledger_id})" if name else f"ledger {ledger_id}"
 
     def ledgers(self) -> pd.DataFrame:
-        """Ledgers of the lines, whose parents and types reports do not state."""
+        """Return the ledgers of the lines; reports state no parents or types."""
         ids = list(dict.fromkeys((*self.cash_ledgers, *self.lines["ledger_id"])))
         return pd.DataFrame(
             {
                 "id": ids,
-                "name": [self.names.get(one) or one for one in ids],
-                "report_cash_flow": [one in self.cash_ledgers for one in ids],
+                "name": [self.names.get(ledger_id) or ledger_id for ledger_id in ids],
+                "report_cash_flow": [ledger_id in self.cash_ledgers for ledger_id in ids],
                 "parent_id": None,
                 "parent_known": False,
                 "sort_code": "",
@@ -175,19 +175,19 @@ class CheckedBooks:
 
 
 def failed(message: str) -> Finding:
-    """Return the result of a check of the books that failed."""
+    """Return the finding of a check of the books that failed."""
     return findings.failed(message, _REPORT_IT)
 
 
 def check_parts_sum(books: CheckedBooks) -> Finding:
-    """Check that flows of January + flows of February = flows of January to February, per category."""
+    """Check that the flows of parts, such as months, sum to the whole."""
     if len(books.part_reports) == 1:
         raise NotCheckedError("because the period is one day long; give a longer one")
     return _check_sum(books, books.part_reports, books.report(books.period))
 
 
 def check_days_sum(books: CheckedBooks) -> Finding:
-    """Check that the flows of the days of a month sum to those of the month."""
+    """Check that the flows of a month's days sum to the month."""
     return _check_sum(books, books.day_reports, books.report(books.month))
 
 
@@ -206,7 +206,7 @@ def _check_sum(books: CheckedBooks, reports: list[CashFlowReport], whole: CashFl
 
 
 def check_complete(books: CheckedBooks) -> Finding:
-    """Check that no line of the entries that touch cash is missing, and that each day starts where the last ended."""
+    """Check that cash entries lack no line, and that days adjoin."""
     zone = books.month.time_zone
     loaded = Books(books.lines, books.ledgers(), books.month, time_zone=zone, reports=books.day_reports)
     certificate = check_completeness(loaded)
@@ -220,9 +220,9 @@ def check_complete(books: CheckedBooks) -> Finding:
 
 
 def check_reconciliation(books: CheckedBooks) -> Finding:
-    """Check that a report is what its line entries make of the balances before it."""
+    """Check that opening balances and line entries give the report."""
     report, lines, month = books.report(books.month), books.lines, books.month
-    earlier = [one for one in books.part_reports if one.period.end_date + _DAY == month.start_date]
+    earlier = [part for part in books.part_reports if part.period.end_date + _DAY == month.start_date]
     starting = earlier[0].exact().ending_balances if earlier else report.exact().starting_balances
     loaded = Books(lines, books.ledgers(), month, time_zone=month.time_zone, opening=(month.start_date, starting))
     recomputed = recompute_cash_flow(loaded, allow_partial=True)
@@ -233,7 +233,7 @@ def check_reconciliation(books: CheckedBooks) -> Finding:
 
 
 def _find_mismatch(first: Sums, second: Sums) -> tuple[str, str, str] | None:
-    """First ledger with different sums, and these; a missing one is zero, as a report may omit zero rows."""
+    """Find the first ledger with different sums; reports may omit zero rows."""
     for ledger_id in dict.fromkeys((*first, *second)):
         sums = first.get(ledger_id, _ZERO), second.get(ledger_id, _ZERO)
         if sums[0] != sums[1]:
@@ -242,7 +242,7 @@ def _find_mismatch(first: Sums, second: Sums) -> tuple[str, str, str] | None:
 
 
 def _net_flows(*reports: CashFlowReport) -> Sums:
-    """Net cash flow by ledger, summed over some reports."""
+    """Sum the net cash flow of reports by ledger."""
     ledgers = pd.concat([report.exact().ledgers for report in reports])
     return sum_by_key(zip(ledgers["ledger_id"], ledgers["net_cash_flow"], strict=True))
 
@@ -253,4 +253,4 @@ BOOKS_CHECKS: dict[str, Callable[[CheckedBooks], Finding]] = {
     "complete": check_complete,
     "reconciled": check_reconciliation,
 }
-"""Checks of the books, by the names of their findings."""
+"""Checks of the books by the names of their findings."""

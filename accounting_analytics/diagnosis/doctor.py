@@ -1,4 +1,4 @@
-"""The doctor: whether this machine is ready, the service gives access, and its responses agree with each other."""
+"""The doctor: checks of this machine, the service, and its responses."""
 
 from __future__ import annotations
 
@@ -83,11 +83,11 @@ def doctor(
     scale: int | None = None,
     output: str | Path = ".",
 ) -> Diagnosis:
-    """Check this machine, the service, and whether the service's responses agree with each other; changes nothing.
+    """Check this machine, the service, and the agreement of the service's responses; changes nothing.
 
-    The lines of a month must be complete, and its report what they make of the balances before it. Further, January +
-    February must be January to February, and the days of a month the month. That is about fifty requests for three
-    months.
+    The lines of a month must be complete, and its report must follow from them and the balances before it. Further, the
+    reports of January and February must sum to that of January to February, and those of the days of a month to that of
+    the month. That is about fifty requests for three months.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def check_configuration(profile: str | None, scale: int | None) -> tuple[LedgerC
 
 
 def _setting_sources(settings: Settings) -> str:
-    """Names of the settings by source, without values."""
+    """List the names of settings by source, without values."""
     by_source: dict[str, list[str]] = {}
     for setting in settings.settings:
         if setting.value and setting.source != "default":
@@ -170,7 +170,7 @@ def _setting_sources(settings: Settings) -> str:
 def check_service_and_books(
     client: LedgerClient, period: Period | None, time_zone: str
 ) -> tuple[Period | None, tuple[Finding, ...]]:
-    """Check a service, and its books if a report can be read; return the days that were checked, and the findings."""
+    """Check a service and its books; return checked days and findings."""
     today = dt.datetime.now(zone(time_zone)).date()
     day = Period(today, today, time_zone) if period is None else Period(period.end_date, period.end_date, time_zone)
     first = request_first_report(client, day)
@@ -181,7 +181,7 @@ def check_service_and_books(
 
 
 def check_books(books: CheckedBooks, reason: str = "") -> list[Finding]:
-    """All findings about the books; nothing is checked where there is a reason, such as a service that has failed."""
+    """Return all findings about the books; nothing is checked for a `reason`."""
     found = []
 
     def skip(_: CheckedBooks) -> Finding:
@@ -197,7 +197,7 @@ def check_books(books: CheckedBooks, reason: str = "") -> list[Finding]:
 
 
 def check_machine(output: Path) -> list[Finding]:
-    """All findings about this machine; `output` is the folder for results."""
+    """Return all findings about this machine; `output` is the results folder."""
     return [
         run_check(Part.MACHINE, "time zones", check_time_zones),
         run_check(Part.MACHINE, "disk", check_disk, output),
@@ -231,7 +231,7 @@ def check_time_zones() -> Finding:
 
 
 def check_disk(folder: Path) -> Finding:
-    """Check that results can be written, and that there is space for them."""
+    """Check that results can be written and have enough space."""
     existing = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.is_dir())
     try:
         with tempfile.TemporaryFile(dir=existing) as file:
@@ -249,7 +249,7 @@ def check_disk(folder: Path) -> Finding:
 
 
 def check_fonts() -> Finding:
-    """Find scripts that no font of this machine has: a PDF of books that are written in them has boxes."""
+    """Find scripts without a font, whose letters become boxes in PDFs."""
     if not lists_fonts():
         return passed("not checked: fc-list of fontconfig, which lists them, is not installed")
     without_font = set(letters_without_font("".join(_SCRIPTS.values())))
@@ -260,7 +260,7 @@ def check_fonts() -> Finding:
 
 
 def check_library(module: str, consequence: str) -> Finding:
-    """Check that a library can be imported; `consequence` says what does not work without it."""
+    """Check that a library can be imported; `consequence` describes its absence."""
     try:
         library = importlib.import_module(module)
     except Exception as error:  # noqa: BLE001 (a broken library may raise anything)
@@ -272,7 +272,7 @@ def check_library(module: str, consequence: str) -> Finding:
 class FirstResponse:
     """Result of the first request to the service."""
 
-    error: AccountingAnalyticsError | None  # why there was no report
+    error: AccountingAnalyticsError | None  # the reason for a missing report
     date: str | None = None  # header of the response
     local_timestamp: float = 0.0  # clock of this machine, half-way between request and response
     seconds: float = 0.0  # duration of the request
@@ -280,7 +280,7 @@ class FirstResponse:
 
     @property
     def is_from_service(self) -> bool:
-        """Whether a working service responded, even if it refused the request."""
+        """True if a working service responded, even with a refusal."""
         return not isinstance(self.error, _NO_RESPONSE)
 
     def require_report(self) -> None:
@@ -304,7 +304,7 @@ def request_first_report(client: LedgerClient, day: Period) -> FirstResponse:
 
 
 def check_service(client: LedgerClient, day: Period, first: FirstResponse) -> list[Finding]:
-    """All findings about the service and the client's permissions."""
+    """Return all findings about the service and the client's permissions."""
     return [
         run_check(Part.SERVICE, "reachable", check_reachable, client.base_url, first),
         run_check(Part.SERVICE, "authentication", check_authentication, client.instance_id, first),

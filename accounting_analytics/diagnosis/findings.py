@@ -1,4 +1,4 @@
-"""Findings of the doctor: one for each check, and all of them together, for people and for programs."""
+"""Findings of the doctor, for people and for programs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 
 class Part(StrEnum):
-    """What a check examines, and what is at fault when it fails."""
+    """Subject of a check; it is at fault if the check fails."""
 
     MACHINE = "This machine"
     SERVICE = "The service"
@@ -49,24 +49,24 @@ _EXIT_CODES = dict(zip(Part, _PRECEDENCE, strict=True))
 
 
 class NotCheckedError(Exception):
-    """What a check needs is not there; the text says why, and begins with because."""
+    """A check lacks what it needs; the message begins with because."""
 
 
 class Finding(NamedTuple):
-    """Result of one check, and what to do about it.
+    """Result of one check, with advice.
 
     Attributes
     ----------
     verdict : Verdict
         Result of the check.
     message : str
-        What the result means; the reason if nothing was checked.
+        Meaning of the result; the reason if nothing was checked.
     next_step : str
-        What to do; empty if there is nothing to do.
+        Advice; empty if there is nothing to do.
     error_code : int or None
         Exit code of the error that ended the check, if one did.
     part : Part
-        What was examined.
+        Subject of the check.
     check : str
         Name of the check; `run_check` fills in both.
     """
@@ -97,12 +97,12 @@ def warning(message: str, next_step: str) -> Finding:
 
 
 def failed(message: str, next_step: str, error_code: int | None = None) -> Finding:
-    """Return the finding of a check that failed, with the exit code of the error that ended it."""
+    """Return the finding of a failed check, with the error's exit code."""
     return Finding(Verdict.FAILED, message, next_step, error_code)
 
 
 def run_check(part: Part, name: str, check: Callable[..., Finding], *arguments: Any) -> Finding:  # noqa: ANN401
-    """Make a check, and return its finding: also of an error that ended it."""
+    """Run a check; return its finding, also after an error."""
     try:
         finding = check(*arguments)
     except NotCheckedError as reason:
@@ -119,7 +119,7 @@ class Diagnosis(Result):
     Parameters
     ----------
     subject : str
-        Which service and instance.
+        Service and instance.
     period : Period or None
         Days of the books that were checked; None if no books were checked.
     findings : tuple of Finding
@@ -145,17 +145,23 @@ class Diagnosis(Result):
     def frame(self) -> pd.DataFrame:
         """One row for each check: part, check, verdict, finding, next step."""
         rows = [
-            (str(one.part), one.check, str(one.verdict), printable(one.message), printable(one.next_step))
-            for one in self.findings
+            (
+                str(finding.part),
+                finding.check,
+                str(finding.verdict),
+                printable(finding.message),
+                printable(finding.next_step),
+            )
+            for finding in self.findings
         ]
         return pd.DataFrame(rows, columns=_COLUMNS, dtype="str")
 
     def __repr__(self) -> str:
-        failed = [f"- {one.check}: {one.message}" for one in self.failed]
+        failed = [f"- {finding.check}: {finding.message}" for finding in self.failed]
         return fit_terminal("\n".join(map(printable, [self.summary(), self.subject, *failed])))
 
     def summary(self) -> str:
-        """One line for people."""
+        """Summarize the findings in one line."""
         counts = Counter(finding.verdict for finding in self.findings)
         results = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
         if not self.failed:
@@ -164,11 +170,11 @@ class Diagnosis(Result):
         return f"{count_of(len(self.failed), 'check')} failed: {failed} ({results})."
 
     def explain(self, width: int = 80) -> str:
-        """Plain text, at most `width` columns wide: each check with its verdict, what it means and what to do."""
+        """Describe each check with verdict, meaning and advice, as plain text."""
         return "\n".join(self._lines(max(width, _MIN_WIDTH)))
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show the subject, its days and one row for each check, in HTML."""
+        """Show the subject, its days and one row per check, in HTML."""
         yield ResultPart([self.subject, *([] if self.period is None else [f"Books of {period_label(self.period)}"])])
         yield ResultPart(table=self.frame, max_rows=None)
 
@@ -203,5 +209,5 @@ class Diagnosis(Result):
 
 
 def _wrap(text: str, width: int, head: str, indent: str) -> list[str]:
-    """Lines of a text: the first one after a head, the others indented."""
+    """Wrap a text after a head, with further lines indented."""
     return textwrap.wrap(printable(text), width, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False)
