@@ -1,4 +1,4 @@
-"""Line entries and cash flow reports of the service, as validated frames, and the chart of accounts.
+"""Line entries, cash flow reports and the chart of accounts, as validated frames.
 
 Values that can be read without guessing (float rounding noise, repeated lines, nested balances) are normalized, counted
 and noted in ``frame.attrs["notes"]`` or ``report.notes``. Anything else is refused, and the message names ledger, line

@@ -1,7 +1,7 @@
-"""Arrow tables of line entries: their columns, order, repeated lines, the days that lines lie on, and their frames.
+"""Arrow tables of line entries: columns, order, repeated lines, days, and frames.
 
-The columns follow :class:`~accounting_analytics.schemas.LineEntries`, which says for each column which field it is.
-Both page decoders, the schema of windows on disk and the frames use them.
+The columns follow :class:`~accounting_analytics.schemas.LineEntries`, which states the field of each column. Both page
+decoders, the schema of windows on disk and the frames use them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class LineColumn(NamedTuple):
 
     `path` is its field on the wire: ``amount``, ``transaction.amount``, or ``tags.id`` for the id of each tag; empty
     where it is calculated. :data:`AMOUNT` as `type` takes the scale of the load, and a list on the wire becomes text.
-    `expansion` is what `expand` must name for the field to be sent.
+    The field is sent only if `expand` names the `expansion`.
     """
 
     name: str
@@ -58,7 +58,7 @@ class LineColumn(NamedTuple):
 
 @cache
 def columns() -> tuple[LineColumn, ...]:
-    """All columns but the local date, which is added last."""
+    """Return all columns but the local date, which is added last."""
     dtypes = LineEntries.dtypes()
     sources = {name: column.metadata or {} for name, column in LineEntries.to_schema().columns.items()}
     return tuple(
@@ -69,12 +69,12 @@ def columns() -> tuple[LineColumn, ...]:
 
 
 def requested_columns(expand: frozenset[str]) -> list[LineColumn]:
-    """Columns that a load with these expansions has."""
+    """Return the columns of a load with these expansions."""
     return [column for column in columns() if column.expansion is None or column.expansion in expand]
 
 
 def line_schema(expand: frozenset[str], scale: int) -> pa.Schema:
-    """Arrow schema of line entries that were requested with these expansions."""
+    """Return the Arrow schema of line entries with these expansions."""
     amount = arrow_type(scale)
     return pa.schema(
         {column.name: amount if column.type == AMOUNT else column.type for column in requested_columns(expand)}
@@ -93,22 +93,19 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
 
 
 def lines_within(table: pa.Table, period: Period) -> pa.Table:
-    """Lines whose local date lies in the period."""
+    """Return the lines whose local date is in the period."""
     inside = are_within(table, period)
     return table if pc.all(inside).as_py() else table.filter(inside)  # a filter copies all columns
 
 
 def with_local_dates(table: pa.Table, time_zone: str) -> pa.Table:
-    """Table with the local date of each line beside its instant."""
+    """Add the local date of each line beside its instant."""
     dates = pa.array(local_midnights(table["datetime"].to_pandas(), time_zone), LOCAL_DATE)
     return table.add_column(table.column_names.index("datetime") + 1, "local_date", dates)
 
 
 def remove_repeats(table: pa.Table) -> tuple[pa.Table, int]:
-    """Table with each line once, in any order if any is repeated, and how many repeats were removed.
-
-    An id with two different contents is refused.
-    """
+    """Remove and count repeated lines, in any order; refuse contradictory ones."""
     if are_distinct(table["id"]):
         return table, 0
     lines = table.group_by(table.column_names, use_threads=False).aggregate([])
@@ -123,7 +120,7 @@ def remove_repeats(table: pa.Table) -> tuple[pa.Table, int]:
 
 
 def sort_lines(table: pa.Table) -> pa.Table:
-    """Lines by (datetime, id); not copied if they are sorted already, as most pages are."""
+    """Sort lines by (datetime, id); do not copy sorted lines, as most are."""
     if table.num_rows < 2 or _is_sorted(table["datetime"], table["id"]):  # noqa: PLR2004 (one line is sorted)
         return table
     return table.sort_by([("datetime", "ascending"), ("id", "ascending")])
@@ -138,7 +135,7 @@ def _is_sorted(instants: pa.ChunkedArray, ids: pa.ChunkedArray) -> bool:
 
 
 def are_within(table: pa.Table, period: Period) -> pa.ChunkedArray:
-    """Whether each line lies in the period."""
+    """Mark the lines in the period."""
     intervals = (_is_between(table["datetime"], start, end) for start, end in period.instants())
     return reduce(pc.or_, intervals, pc.is_null(table["datetime"]))  # an instant is never null
 
@@ -149,14 +146,14 @@ def _is_between(instants: pa.ChunkedArray, start: dt.datetime, end: dt.datetime 
 
 
 def to_exact_frame(table: pa.Table, scale: int, time_zone: str) -> pd.DataFrame:
-    """Convert exact lines to a validated frame of Arrow decimals, with the local date of each."""
+    """Convert lines to a validated frame of Arrow decimals, with local dates."""
     frame = with_local_dates(table, time_zone).to_pandas(types_mapper=_dtype)
     frame.attrs["scale"] = scale
     return LineEntries.require_valid(frame)
 
 
 def to_line_frame(table: pa.Table, scale: int, time_zone: str) -> pd.DataFrame:
-    """Convert exact lines to a validated frame, with the local date of each."""
+    """Convert exact lines to a validated frame, with local dates."""
     table = with_local_dates(table, time_zone)
     amounts = [field.name for field in table.schema if pa.types.is_decimal(field.type)]
     columns = {name: _floats(table, name) for name in amounts if name != "signed_amount"}
@@ -181,5 +178,5 @@ def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
 
 
 def _dtype(kind: pa.DataType) -> ExtensionDtype | None:
-    """Dtype of a column; decimals keep their Arrow type."""
+    """Return the dtype of a column; decimals keep their Arrow type."""
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _DTYPES.get(kind)

@@ -85,7 +85,7 @@ class ReportWithDigest(NamedTuple):
 
 
 def load_report_if_changed(client: LedgerClient, period: Period, digest: str) -> ReportWithDigest | None:
-    """Load the report of a period; None where the response has a digest that is known."""
+    """Load the report of a period; None if its digest is known."""
     read_at = dt.datetime.now(dt.UTC)
 
     def decode_changed(content: bytes) -> tuple[str, wire.CashFlowReport | None]:
@@ -103,7 +103,7 @@ def _to_report(
     where = f"cash flow report, {period}"
     tables = _WireTables(client, where)
     ledgers = list(flattened(report.cash_flow_ledgers))
-    lines = [line for one in ledgers for line in one.lines]
+    lines = [line for ledger in ledgers for line in ledger.lines]
     starting = tables.table(CashBalances, list(flattened(report.starting_balances)))
     ending = tables.table(CashBalances, list(flattened(report.ending_balances)))
     instants = instants_in_utc([line.datetime for line in lines], where)
@@ -117,7 +117,7 @@ def _to_report(
                 CashFlowLines,
                 lines,
                 subject="line ",
-                ledger_id=[one.ledger_id for one in ledgers for _ in one.lines],
+                ledger_id=[ledger.ledger_id for ledger in ledgers for _ in ledger.lines],
                 datetime=instants,
             ),
             starting_balances=starting,
@@ -136,7 +136,7 @@ def _to_report(
 
 
 class _WireTables:
-    """Tables of one response with exact amounts; counts the values from which rounding noise was removed."""
+    """Tables of a response with exact amounts; counts amounts with rounding noise."""
 
     def __init__(self, client: LedgerClient, where: str) -> None:
         self._scale = client.scale
@@ -154,11 +154,11 @@ class _WireTables:
     def table(
         self, kind: type[Table], records: Sequence[msgspec.Struct], *, subject: str = "", **given: Sequence[Any]
     ) -> pd.DataFrame:
-        """Table of wire records, whose fields have the names of its columns, except for those given.
+        """Create a table from wire records; `given` replaces columns.
 
-        The first column identifies a record in messages, after the `subject`.
+        Fields have the names of columns. Messages identify a record by the `subject` and its first column.
         """
-        columns = {name: given.get(name) or [getattr(one, name) for one in records] for name in kind.dtypes()}
+        columns = {name: given.get(name) or [getattr(record, name) for record in records] for name in kind.dtypes()}
         ids = next(iter(columns.values()))
         for name in kind.amount_columns():
             columns[name] = [

@@ -1,4 +1,4 @@
-"""Where the finished windows of a load are kept: in memory, or in the folder of a checkpoint.
+"""Storage of the finished windows of a load: memory, or a checkpoint folder.
 
 With a checkpoint a load that failed or was killed continues where it stopped. A window is one Parquet file whose
 metadata state its ledger and days. It appears under its name, which is its digest, only when it is complete and on
@@ -47,7 +47,7 @@ _ROWS_PER_GROUP = 1000
 
 
 class WindowStore:
-    """The finished windows of a load, as a context manager: in memory, where nothing survives the load.
+    """The finished windows of a load, in memory; a context manager that ends with the load.
 
     Attributes
     ----------
@@ -62,32 +62,32 @@ class WindowStore:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing to close."""
+        """Close nothing."""
 
     def save(self, finished: FinishedWindow) -> FinishedWindow:
-        """Save a window whose lines are in memory; when this returns it is as safe as the store can make it."""
+        """Save a window; afterwards it is as safe as the store allows."""
         self.windows.append(finished)
         return finished
 
     def discard(self, stale: Iterable[FinishedWindow]) -> None:
-        """Remove windows that turned out to be stale."""
-        for one in stale:
-            self.windows.remove(one)
+        """Remove windows that are outdated."""
+        for window in stale:
+            self.windows.remove(window)
 
     def recovery_hint(self, *, may_succeed: bool) -> str:
-        """Which lines are safe after a failure, and how to continue if another load may succeed, for a message."""
+        """Name safe lines after a failure, and how to continue, for messages."""
         advice = ": load again (the first sync of local books continues where it failed)" if may_succeed else ""
         return f"nothing was kept{advice}"
 
 
 class _Manifest(msgspec.Struct):
-    """What a checkpoint belongs to."""
+    """Request to which a checkpoint belongs."""
 
     load: dict[str, Any]
 
 
 class _WindowMetadata(msgspec.Struct):
-    """What the file of a window states, beside its lines."""
+    """Metadata of a window in its file."""
 
     ledger_id: str
     start_date: dt.date
@@ -132,7 +132,7 @@ class Checkpoint(WindowStore):
         self._lock.release()
 
     def save(self, finished: FinishedWindow) -> FinishedWindow:
-        """Write a window; when this returns, it survives a power cut."""
+        """Write a window so that it survives a power cut."""
         days = finished.window.period
         metadata = _WindowMetadata(
             ledger_id=finished.window.ledger_id,
@@ -153,18 +153,18 @@ class Checkpoint(WindowStore):
         return super().save(replace(finished, read_table=partial(self._read_table, path), path=path))
 
     def discard(self, stale: Iterable[FinishedWindow]) -> None:
-        """Delete windows that turned out to be stale."""
-        for one in stale:
-            super().discard([one])
-            if one.path is not None:
+        """Delete windows that are outdated."""
+        for window in stale:
+            super().discard([window])
+            if window.path is not None:
                 with self._usable():
-                    one.path.unlink()
+                    window.path.unlink()
         with self._usable():
             sync_folder(self.folder)
 
     def recovery_hint(self, *, may_succeed: bool) -> str:
-        """Which windows are safe on disk and how to continue, for a message."""
-        lines = sum(one.counts.lines for one in self.windows)
+        """Name safe windows on disk, and how to continue, for messages."""
+        lines = sum(window.counts.lines for window in self.windows)
         when = "" if may_succeed else "once the cause is removed, "
         return (
             f"{count_of(len(self.windows), 'finished window')} with {lines:,} lines safe in {self.folder}: {when}call "
@@ -172,7 +172,7 @@ class Checkpoint(WindowStore):
         )
 
     def _require_no_other_files(self) -> None:
-        """Refuse a folder with files that are not a checkpoint's; an unfinished manifest is one's."""
+        """Refuse a folder with files that do not belong to a checkpoint."""
         names = {path.name for path in self.folder.iterdir() if path.suffix != TEMPORARY_SUFFIX}
         if MANIFEST not in names and names - {_LOCK}:
             raise CheckpointError(
@@ -180,7 +180,7 @@ class Checkpoint(WindowStore):
             )
 
     def _bind(self) -> None:
-        """Bind a new folder to the request, or check that an existing one is bound to it."""
+        """Bind a new folder to the request, or check an existing one."""
         path = self.folder / MANIFEST
         remove_temporary_files(path)
         if not path.exists():
@@ -221,7 +221,7 @@ class Checkpoint(WindowStore):
         return pq.ParquetFile(content).read(use_threads=False).replace_schema_metadata(None)
 
     def _read_content(self, path: Path) -> bytes:
-        """Bytes of a window, checked against its name: a Parquet reader may crash on damaged files."""
+        """Read a window's file and check its digest: Parquet readers may crash."""
         with self._usable():
             content = path.read_bytes()
         if path.name != _name(content):
@@ -233,7 +233,7 @@ class Checkpoint(WindowStore):
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Name the folder where the disk refuses something, and what is safe."""
+        """Name the folder if the disk fails, and the safe windows."""
         try:
             yield
         except OSError as error:
@@ -245,5 +245,5 @@ class Checkpoint(WindowStore):
 
 
 def _name(content: bytes | pa.Buffer) -> str:
-    """File name of a window."""
+    """Name the file of a window by its digest."""
     return f"window-{hashlib.blake2b(content, digest_size=16).hexdigest()}.parquet"

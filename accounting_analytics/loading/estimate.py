@@ -1,4 +1,4 @@
-"""Estimate of the requests that a load still takes, from the pages that it reads; said once where they are many."""
+"""Estimate of the remaining requests of a load, announced once if there are many."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from accounting_analytics.loading.request import LoadRequest, Window
 
 DOCUMENTED_RATE = 320.0
-"""Requests a minute that the service allows an instance, according to its documentation."""
+"""Requests per minute that the service allows an instance, by its documentation."""
 _DAY = dt.timedelta(days=1)
 _MANY_REQUESTS = 1000
 """More requests than these are announced."""
 _SAMPLE, _FEWEST = 16, 3
-"""Requests, and windows with a page, after which those without one are expected to be like half of the others.
+"""Fewest requests, and windows with a page, from which the other windows are estimated by the median.
 
-The notice is written by the 20th page, while other threads send their requests.
+The notice appears by the 20th page, while other threads send their requests.
 """
 _SHORTEST = 0.5
-"""Days: what fewer hours have does not show how many lines a whole day has."""
+"""Days; a few hours do not show the number of lines of a day."""
 _SPARE_REQUESTS = 1.1
-"""Windows end within a page, and the newest days are read again."""
+"""Factor for windows that end within a page, and for the newest days, which are read again."""
 
 
 class DensityEstimate(NamedTuple):
-    """How many lines the rest of a window has, estimated from one page.
+    """Estimated lines in the rest of a window, from one page.
 
-    `rest` are the days that are not read yet, if the service continues in order of time, `read_days` those since the
-    start of the window that are. It may put fewer lines on a page than requested.
+    `rest` are the unread days, if the service continues in order of time; `read_days` are the days read since the start
+    of the window. The service may put fewer lines on a page than requested.
     """
 
     lines_per_day: float
@@ -49,9 +49,9 @@ class DensityEstimate(NamedTuple):
 
     @classmethod
     def from_page(cls, instants: pa.ChunkedArray, window: Period, last_day: dt.date = dt.date.max) -> Self | None:
-        """Estimate from the instants of a page; None where they are in another order.
+        """Estimate from the instants of a page; None if they are unordered.
 
-        After `last_day` few lines are expected, although the window may have them.
+        Few lines are expected after `last_day`, although the window may have them.
         """
         count = len(instants)
         if count < 2 or not pc.all(pc.less_equal(instants[:-1], instants[1:])).as_py():  # noqa: PLR2004 (no interval)
@@ -67,19 +67,22 @@ class DensityEstimate(NamedTuple):
 
     @property
     def pages(self) -> float:
-        """Pages to expect on the days that are not read yet."""
+        """Expected pages of the unread days."""
         return self.rest.days * self.lines_per_day / self.lines_per_page
 
     def pages_after(self, number: int) -> float:
-        """Pages to expect after so many of a window: as dense as this one, or as all of them if these are denser."""
+        """Estimate the remaining pages of a window after `number` pages.
+
+        The density is that of this page, or of all pages read if that is higher.
+        """
         return max(self.pages, 1, self.rest.days * number / max(self.read_days, _SHORTEST))
 
 
 class RequestsToCome:
-    """The requests that a load still takes, as far as its pages show; any thread adds pages.
+    """The remaining requests of a load, estimated from its pages; any thread adds pages.
 
-    `windows` are those that the load begins with. A page shows how many more its window has, also where that is split;
-    the windows of a split show how far that estimate was off.
+    The load begins with `windows`. A page shows the remaining pages of its window, even if that is split; the windows
+    of a split show the error of that estimate.
     """
 
     def __init__(self, request: LoadRequest, windows: Iterable[Window]) -> None:
@@ -91,12 +94,12 @@ class RequestsToCome:
         self._lock = threading.Lock()
 
     def add_windows(self, windows: Iterable[Window]) -> None:
-        """Add windows that are read too."""
+        """Add windows to read."""
         with self._lock:
             self._pages |= dict.fromkeys(windows)
 
     def add_page(self, window: Window, number: int, density: DensityEstimate | None, *, is_last: bool) -> None:
-        """Add a page of a window, and announce once that many requests are to come."""
+        """Add a page of a window; announce many remaining requests once."""
         with self._lock:
             self._read += 1
             more = 0 if is_last else 1 if density is None else density.pages_after(number)
@@ -118,7 +121,7 @@ class RequestsToCome:
         known = [pages for pages in self._pages.values() if pages is not None]
         sent = self._read + self._request.in_flight
         each = median(known) if sent >= _SAMPLE and len(known) >= _FEWEST else 1
-        estimated = sum(one.expected_pages or 0 for one in self._expected)
+        estimated = sum(window.expected_pages or 0 for window in self._expected)
         denser = sum(self._expected.values()) / estimated if len(self._expected) >= _FEWEST else 1
         pages = sum(known) * max(denser, 1) + (len(self._pages) - len(known)) * each
         verified = self._request.verified

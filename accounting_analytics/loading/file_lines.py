@@ -1,4 +1,4 @@
-"""Line entries and ledgers of a file of books, as the frames that a load of a service returns."""
+"""Line entries and ledgers of a file of books, as loaded frames."""
 
 from __future__ import annotations
 
@@ -32,18 +32,26 @@ _POSTED_STATUS = "posted"
 
 
 def lines_of_file(books: FileBooks, accounts: Mapping[str, Account]) -> pd.DataFrame:
-    """Return the line entries of a file; ids follow from those of the entries."""
+    """Return the line entries of a file; entry ids determine line ids."""
     rows = [row for entry in books.entries.values() for row in _rows(entry, accounts, books.options.scale)]
     schema = line_schema(frozenset(DEFAULT_EXPANSIONS), books.options.scale)
     table = sort_lines(pa.Table.from_pylist(rows, schema))
     frame = to_line_frame(table, books.options.scale, books.options.time_zone)
-    names = (name for entry in books.entries.values() for line in entry.lines for tag in line.tags for name in tag.name)
-    frame.attrs["notes"] = count_notes((sum(one == LIST_SEPARATOR for one in names), *CHARACTERS_REPLACED))
+    characters = (
+        character
+        for entry in books.entries.values()
+        for line in entry.lines
+        for tag in line.tags
+        for character in tag.name
+    )
+    frame.attrs["notes"] = count_notes(
+        (sum(character == LIST_SEPARATOR for character in characters), *CHARACTERS_REPLACED)
+    )
     return frame
 
 
 def check_entries(books: FileBooks) -> None:
-    """Refuse entries that no service would take, or no frame can hold."""
+    """Refuse entries that no service accepts or no frame can hold."""
     transactions: set[str] = set()
     for entry_id, entry in books.entries.items():
         try:
@@ -74,7 +82,7 @@ def _check_entry(entry_id: str, entry: NewJournalEntry, transactions: set[str], 
 
 
 def _rows(entry: NewJournalEntry, accounts: Mapping[str, Account], scale: int) -> Iterator[dict[str, Any]]:
-    """Yield the lines of an entry, with the columns that a load of them has."""
+    """Yield the lines of an entry with the columns of a load."""
     ids = [line.id or f"{entry.id}-{number}" for number, line in enumerate(entry.lines, start=1)]
     sides = defaultdict[str, list[int]](list)
     for number, line in enumerate(entry.lines):
@@ -97,7 +105,7 @@ def _rows(entry: NewJournalEntry, accounts: Mapping[str, Account], scale: int) -
             "description": line.description,
             "related_line_entry_id": ids[opposing[0]] if len(opposing) == 1 else None,
             "editable": account.editable,
-            "opposing_ledger_ids": _joined(accounts[entry.lines[one].ledger_id].id for one in opposing),
+            "opposing_ledger_ids": _joined(accounts[entry.lines[position].ledger_id].id for position in opposing),
             "journal_entry_line_entry_ids": _joined(ids),
             **_tags(line.tags),
         }
@@ -132,7 +140,7 @@ def _joined(ids: Iterable[str]) -> str:
 
 
 def ledgers_of_file(books: FileBooks, mapping: AccountMapping, file: str) -> pd.DataFrame:
-    """Return the chart of accounts of a file: the accounts that have lines or are named, and their parents."""
+    """Return the ledgers of accounts with lines, named ones, and parents."""
     parents = {account.id: account for account in mapping.needed(mapping.accounts)}
     found_by = {account.id: "named for the file" for account in mapping.accounts.values()}
     found_by |= {mapping.accounts[name].id: f"lines of {books.path.name}" for name in books.accounts}

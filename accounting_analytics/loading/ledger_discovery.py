@@ -1,9 +1,9 @@
-"""The chart of accounts, found by following references: the service has no operation that lists ledgers.
+"""The chart of accounts, found by following references, because no operation lists ledgers.
 
 The balances of a cash flow report name the ledgers that report cash flow, the flows of each year name categories, the
-lines of entries without cash name opposing ledgers, and nested ledgers name parents. All days of the books are read,
-whatever the period: which ledgers are known never depends on it. A set of ledgers that are used only with each other
-cannot be found; ``attrs["notes"]`` states that.
+lines of entries without cash name opposing ledgers, and nested ledgers name parents. All days of the books are read, so
+that the known ledgers never depend on the period. Ledgers that are used only with each other cannot be found;
+``attrs["notes"]`` states that.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _WITH_ALL_PARENTS = tuple("ledger" + ".parent" * levels for levels in range(10))
 """Expand paths of a ledger in a chart of up to ten levels."""
 _DAY = dt.timedelta(days=1)
 _HALVINGS = 14
-"""Requests that find the first or last day that a service accepts; 2**14 days are 44 years."""
+"""Requests to find the first or last day that a service accepts; 2**14 days are 44 years."""
 _ATTEMPTS = 6
 _LIMIT = 200
 """Few enough for a small response with nested ledgers, enough for all lines of most categories."""
@@ -146,11 +146,11 @@ def refresh_ledgers(
     shown: Mapping[str, wire.Ledger] | None = None,
     first_line: dt.datetime | None = None,
 ) -> pd.DataFrame:
-    """Read the fields of known ledgers again, and discover those with new ids.
+    """Read the fields of known ledgers again, and discover new ones.
 
-    One line of each known ledger is read, unless `shown` has the fields that lines have just shown. What no line shows
-    stays as it was known. With `since_first_line` it is their first line of any day, which the first day of
-    ``attrs["discovery"]`` then includes, as it does a `first_line` that was found otherwise.
+    One line of each known ledger is read, unless `shown` has the fields that lines have just shown. Fields that no line
+    shows are kept. With `since_first_line` the first line of any day is read, and the first day of
+    ``attrs["discovery"]`` includes it, as it includes a `first_line` that was found otherwise.
     """
     discovery = Discovery.stated(known) or Discovery(len(known), None, days)
     accepted = Period(discovery.accepted.start_date, max(discovery.accepted.end_date, days.end_date), days.time_zone)
@@ -177,11 +177,13 @@ def refresh_ledgers(
         search.read_higher_parents(parents or {})
         if not search.unprobed:
             break
-    return search.frame(parents or {}, {RequiredLedger(role): one for role, one in known.attrs["required"].items()})
+    return search.frame(
+        parents or {}, {RequiredLedger(role): ledger_id for role, ledger_id in known.attrs["required"].items()}
+    )
 
 
 def find_first_line(client: LedgerClient, ledger_ids: Iterable[str], days: Period) -> dt.datetime | None:
-    """Return the instant of the earliest of the first lines of some ledgers; one request for each ledger."""
+    """Return the earliest instant of ledgers, with one request per ledger."""
 
     def read(ledger_id: str) -> tuple[dt.datetime, ...]:
         lines = client.iter_line_entries(ledger_id, days.start_date, days.end_date, time_zone=days.time_zone, limit=1)
@@ -192,7 +194,10 @@ def find_first_line(client: LedgerClient, ledger_ids: Iterable[str], days: Perio
 
 
 def keep_fields(ledger: FoundLedger, row: Mapping[Any, Any]) -> None:
-    """Keep the known fields of a ledger that no line shows, such as one with lines before the days only."""
+    """Keep the known fields of a ledger that no line shows.
+
+    All its lines may be before the days.
+    """
     if ledger.fields is None and pd.notna(row["debit_credit"]):
         names = (name for name in wire.Ledger.__struct_fields__ if pd.notna(row.get(name)))
         ledger.fields = wire.Ledger(**{name: row[name] for name in names if name != "parent_id"})
@@ -203,7 +208,10 @@ def keep_fields(ledger: FoundLedger, row: Mapping[Any, Any]) -> None:
 
 @dataclass
 class FoundLedger:
-    """What is known of a ledger so far: what named it, and the fields that a line of it or of a ledger below shows."""
+    """Knowledge about a ledger: its source, and the fields that a line shows.
+
+    The line may be that of a ledger below it.
+    """
 
     id: str
     found_by: str
@@ -217,12 +225,15 @@ class FoundLedger:
 
     @property
     def is_cash(self) -> bool:
-        """Whether it reports cash flow, as balances of a report or its own fields state."""
+        """True if balances of a report or its own fields state cash flow."""
         return bool(self.cash or (self.fields is not None and self.fields.report_cash_flow))
 
 
 class _Probe(NamedTuple):
-    """What the first lines of a ledger show, which of most ledgers are all; the lines themselves would fill memory."""
+    """Contents of the first lines of a ledger; most ledgers have no more.
+
+    The lines themselves would fill memory.
+    """
 
     ledger: FoundLedger
     fields: wire.Ledger | None
@@ -231,12 +242,12 @@ class _Probe(NamedTuple):
     has_all_lines: bool
 
     def lines_a_day(self) -> float:
-        """How many lines there are on each day of these lines."""
+        """Return the number of lines per day."""
         return len(self.instants) / max((max(self.instants) - min(self.instants)) / _DAY, 1)
 
 
 class LedgerSearch:
-    """Ledgers found so far; each is probed once, and all new ones in parallel; of those that are known, one line.
+    """Ledgers found so far; new ones are probed once, in parallel, known ones by one line.
 
     Parameters
     ----------
@@ -282,7 +293,7 @@ class LedgerSearch:
         self.unprobed: list[FoundLedger] = []
 
     def add(self, ledger_id: str, found_by: str, **known: Any) -> FoundLedger:  # noqa: ANN401 (fields of FoundLedger)
-        """Add a ledger unless it was found before; `known` fills fields that are not known yet."""
+        """Add a ledger unless it is known; `known` fills unknown fields."""
         ledger = self.found.get(ledger_id)
         if ledger is None:
             ledger = self.found[ledger_id] = FoundLedger(ledger_id, found_by)
@@ -293,11 +304,14 @@ class LedgerSearch:
         return ledger
 
     def read_cash_ledgers(self, day: dt.date) -> None:
-        """Add the ledgers that report cash flow; what a day moved would make what is found depend on it."""
+        """Add the ledgers that report cash flow, but not the day's categories.
+
+        Otherwise the result would depend on the day.
+        """
         self._add_cash(self._client.retrieve_cash_flow_report(day, day, time_zone=self.days.time_zone))
 
     def read_report(self, first: dt.date, last: dt.date) -> None:
-        """Read the report of some days, and add the ledgers that report cash flow and the categories that it names."""
+        """Read a report, and add its cash ledgers and categories."""
         report = self._client.retrieve_cash_flow_report(first, last, time_zone=self.days.time_zone)
         self._add_cash(report)
         for flow in flattened(report.cash_flow_ledgers):
@@ -305,12 +319,12 @@ class LedgerSearch:
             self._note_instants([as_utc(line.datetime) for line in flow.lines])
 
     def _add_cash(self, report: wire.CashFlowReport) -> None:
-        for one in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
-            fields = {"name": _copy_of(one.ledger_name), "sort_code": _copy_of(one.sort_code)}
-            self.add(_copy_of(one.ledger_id), "cash balance", cash=True, **fields)
+        for balance in (*flattened(report.starting_balances), *flattened(report.ending_balances)):
+            fields = {"name": _copy_of(balance.ledger_name), "sort_code": _copy_of(balance.sort_code)}
+            self.add(_copy_of(balance.ledger_id), "cash balance", cash=True, **fields)
 
     def find_accepted_days(self, asked: Period) -> None:
-        """Find out which days the service accepts, where it refuses some: those asked for are accepted."""
+        """Find the days that the service accepts; it accepts those asked for."""
         first, last = self.days.start_date, self.days.end_date
         if self.found and not self._accepts(first, last):
             first = _last_accepted(asked.start_date, first, lambda day: self._accepts(day, asked.end_date))
@@ -318,7 +332,7 @@ class LedgerSearch:
             self.days = Period(first, last, self.days.time_zone)
 
     def _accepts(self, first: dt.date, last: dt.date) -> bool:
-        """Whether the service accepts a query of some days."""
+        """Return whether the service accepts a query of these days."""
         try:
             self._client.list_line_entries(next(iter(self.found)), first, last, time_zone=self.days.time_zone, limit=1)
         except InvalidRequestError:
@@ -326,22 +340,22 @@ class LedgerSearch:
         return True
 
     def probe_new(self) -> int:
-        """Probe all new ledgers in parallel, and follow what their lines name; return how many ledgers there were."""
+        """Probe new ledgers in parallel, follow their lines, and count them."""
         ledgers, self.unprobed = self.unprobed, []
         probes = sorted(
             run_in_parallel(self._probe, ledgers, threads=self._in_flight),
-            key=lambda one: one.ledger.id,  # the same order, whatever found them
+            key=lambda probe: probe.ledger.id,  # always in the same order
         )
-        for one in probes:
-            self._note_instants(one.instants)
-            if one.fields is not None:
-                self.set_fields(one.ledger, one.fields)
-        opposing = {one.ledger.id: one.opposing for one in probes if one.ledger.id not in self._known}
-        cash = [one for one in probes if one.ledger.id in opposing and one.ledger.is_cash]
-        for one in cash:
-            self._read_reports_of_years(one)
-        all_named = all(opposing[one.ledger.id] <= self.found.keys() for one in cash)
-        longer = [one for one in probes if not one.has_all_lines and not (one.ledger.is_cash and all_named)]
+        for probe in probes:
+            self._note_instants(probe.instants)
+            if probe.fields is not None:
+                self.set_fields(probe.ledger, probe.fields)
+        opposing = {probe.ledger.id: probe.opposing for probe in probes if probe.ledger.id not in self._known}
+        cash = [probe for probe in probes if probe.ledger.id in opposing and probe.ledger.is_cash]
+        for probe in cash:
+            self._read_reports_of_years(probe)
+        all_named = all(opposing[probe.ledger.id] <= self.found.keys() for probe in cash)
+        longer = [probe for probe in probes if not probe.has_all_lines and not (probe.ledger.is_cash and all_named)]
         self._announce(longer)
         for ledger_id, opposing_ids, first_and_last in run_in_parallel(
             self._read_rest, longer, threads=self._in_flight
@@ -354,10 +368,10 @@ class LedgerSearch:
         return len(ledgers)
 
     def read_higher_parents(self, given: Mapping[str, str | None]) -> None:
-        """Read the ancestors above those that were shown, where these end below a root.
+        """Read ancestors above the shown ones, where these end below a root.
 
-        Only once no ledger is left to probe, and from one line of a ledger below; a service that shows no more refuses
-        the first request. Parents that the caller has given are not read.
+        This waits until no ledger is left to probe, and reads one line of a ledger below; a service that shows no more
+        refuses the first request. Parents that the caller has given are not read.
         """
         for top in list(self.found.values()) if not self.unprobed else ():
             below = top.shown_by
@@ -371,7 +385,7 @@ class LedgerSearch:
                 return
 
     def _show_all_parents(self, ledger: FoundLedger) -> None:
-        """Read one line of a ledger with all ancestors of the ledger."""
+        """Read one line of a ledger, with all its ancestors."""
         lines = self._client.iter_line_entries(
             ledger.id,
             self.days.start_date,
@@ -388,18 +402,18 @@ class LedgerSearch:
         return local_date(instant, self._zone)
 
     def _note_instants(self, instants: Sequence[dt.datetime]) -> None:
-        """Extend the days that have lines."""
+        """Extend the range of days by instants of lines."""
         if instants:
             self.note_days(min(instants), max(instants))
 
     def note_days(self, first: dt.datetime, last: dt.datetime) -> None:
-        """Extend the days that have lines by those of two instants."""
-        days = [local_date(as_utc(one), self._zone) for one in (first, last)]
+        """Extend the range of days by those of two instants."""
+        days = [local_date(as_utc(instant), self._zone) for instant in (first, last)]
         self.first_day = min(days[0], self.first_day or days[0])
         self.last_day = max(days[1], self.last_day or days[1])
 
     def _probe(self, ledger: FoundLedger) -> _Probe:
-        """Read the first page of a ledger, or one line of one that is known."""
+        """Read a new ledger's first page, or a known one's first line."""
         is_known = ledger.id in self._known
         days, limit = (self._days_of_known, 1) if is_known else (self.days, _LIMIT)
         try:
@@ -415,7 +429,7 @@ class LedgerSearch:
         return _Probe(ledger, fields, [as_utc(line.datetime) for line in lines], _opposing_ids(lines), is_whole)
 
     def _first_page(self, ledger_id: str, days: Period, limit: int) -> wire.LineEntryPage:
-        """First page that has lines, or the last page."""
+        """Return the first page with lines, or the last page."""
 
         def read(expand: tuple[str, ...]) -> wire.LineEntryPage:
             pages = self._client.iter_line_entry_pages(
@@ -433,9 +447,10 @@ class LedgerSearch:
         return restart_on_expired_token(lambda: read(_WITHOUT_PARENTS), attempts=_ATTEMPTS)
 
     def _read_reports_of_years(self, probe: _Probe) -> None:
-        """Read the reports of all years in which a cash ledger has lines, one at a time: they are large.
+        """Read the reports of all years with lines of a cash ledger.
 
-        A longer ledger takes one request for each year, whatever the order of its lines, and one for each gap.
+        One report is read at a time: they are large. A longer ledger takes one request for each year, whatever the
+        order of its lines, and one for each gap.
         """
         for instant in probe.instants:
             self._read_year(self._day(instant))
@@ -454,7 +469,7 @@ class LedgerSearch:
                 unread += subtract_days([days], [self._read_year(day)])
 
     def _read_year(self, day: dt.date) -> DayRange:
-        """Read the report of the year of a day, unless it was read."""
+        """Read the report of a day's year, unless it was read."""
         first, last = dt.date(day.year, 1, 1), dt.date(day.year, 12, 31)
         days = DayRange(max(first, self.days.start_date), min(last, self.days.end_date))
         if days not in self._years_read:
@@ -463,9 +478,9 @@ class LedgerSearch:
         return days
 
     def _announce(self, probes: Iterable[_Probe]) -> None:
-        """Announce the requests for the lines after the first pages, where they are many."""
+        """Announce the requests for lines after the first pages if many."""
         days = (self.last_day - self.first_day).days + 1 if self.first_day and self.last_day else 0
-        expected = sum(math.ceil(days * one.lines_a_day() / MAX_LIMIT) for one in probes)
+        expected = sum(math.ceil(days * probe.lines_a_day() / MAX_LIMIT) for probe in probes)
         if expected > _MANY_REQUESTS:
             show_notice(
                 f"finding the ledgers takes up to {expected:,} requests, because the service has no list of them; "
@@ -473,9 +488,10 @@ class LedgerSearch:
             )
 
     def _read_rest(self, probe: _Probe) -> tuple[str, set[str], list[dt.datetime]]:
-        """Read the lines without cash of a ledger, or all: their opposing ledgers, and the ends in time of each page.
+        """Read opposing ledgers and time range of a ledger's further lines.
 
-        All are read where the reports do not name every opposing ledger of cash, or no line shows what the ledger is.
+        Lines of cash entries are skipped, unless the reports do not name every opposing ledger of cash, or no line
+        shows the fields of the ledger.
         """
         ledger = probe.ledger
 
@@ -498,7 +514,7 @@ class LedgerSearch:
         return restart_on_expired_token(read, attempts=_ATTEMPTS)
 
     def frame(self, parents: Mapping[str, str | None], given: Mapping[RequiredLedger, str]) -> pd.DataFrame:
-        """All ledgers found, as a validated table."""
+        """Return all found ledgers as a validated table."""
         for ledger_id, parent_id in parents.items():
             self.found[ledger_id].parent_id = parent_id
             self.found[ledger_id].parent_known = True
@@ -522,7 +538,7 @@ class LedgerSearch:
         return frame
 
     def set_fields(self, ledger: FoundLedger, fields: wire.Ledger, shown_by: str | None = None) -> None:
-        """Take over the fields of a nested ledger, which a line of `shown_by` shows, and add its parent."""
+        """Store the fields of a nested ledger, and add its parent."""
         ledger.fields, ledger.name, ledger.sort_code = fields, fields.name, fields.sort_code
         ledger.shown_by = shown_by or ledger.id
         if fields.parent_id is not msgspec.UNSET:
@@ -565,17 +581,16 @@ def _required_role(fields: wire.Ledger) -> RequiredLedger | None:
 
 
 def _copy_of(text: str) -> str:
-    """Copy a text of a report: the memory around the original, where its lines were, could not be freed."""
+    """Copy a text, so that its report's memory can be freed."""
     return text.encode().decode()
 
 
 def _opposing_ids(lines: Iterable[wire.LineEntry]) -> set[str]:
-    """Ids of the opposing ledgers of some lines."""
     return {ledger_id for line in lines for ledger_id in line.opposing_ledger_ids or ()}
 
 
 def _last_accepted(accepted: dt.date, end: dt.date, is_accepted: Callable[[dt.date], bool]) -> dt.date:
-    """Return the last day from an accepted one towards an end of the calendar that is accepted, found by halving."""
+    """Find by halving the last accepted day towards `end`."""
     if is_accepted(end):
         return end
     day = _DAY if end > accepted else -_DAY
@@ -590,7 +605,7 @@ def _last_accepted(accepted: dt.date, end: dt.date, is_accepted: Callable[[dt.da
 
 
 def _row(ledger: FoundLedger, types_of_tree: set[str], columns: Iterable[str]) -> dict[str, Any]:
-    """Columns of a ledger: its fields on the wire, None where they are not known, and what the search found.
+    """Return the columns of a ledger: its wire fields and discovery.
 
     A ledger without a line has the type of its tree: a parent and its child have the same type.
     """

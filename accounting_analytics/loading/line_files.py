@@ -1,4 +1,4 @@
-"""Line entries in CSV and Excel files, read as frames with ids as text and amounts exact."""
+"""Line entries in CSV and Excel files, read with text ids and exact amounts."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_line_entries(
     time_zone : str or ZoneInfo, optional
         Zone of the column ``local_date``; by default that column is as in the file.
     midnights : {"days", "instants"}, optional
-        What instants are that are all midnights of UTC, as some programs write days: those days in `time_zone`, at
+        Meaning of instants that are all midnights of UTC, as some programs write days: those days in `time_zone`, at
         noon, or the instants themselves. They are refused without it, unless ``local_date`` of the file shows it.
     expected_rows : int, optional
         Number of line entries that the file must have, such as ``len(lines)`` when it was saved.
@@ -100,7 +100,7 @@ def read_line_entries(
 
 
 def _counted(frame: pd.DataFrame, file: Path, expected_rows: int | None) -> pd.DataFrame:
-    """Frame with the expected number of rows, and a note where a CSV file is not known to be whole."""
+    """Check the number of rows; note a CSV file without expected number."""
     if expected_rows is not None and len(frame) != expected_rows:
         raise InputError(
             f"it has {count_of(len(frame), 'row')}, and expected_rows is {expected_rows:,}: it was cut or is another "
@@ -116,7 +116,7 @@ def _counted(frame: pd.DataFrame, file: Path, expected_rows: int | None) -> pd.D
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    """Read every cell as text; an empty cell is null unless it is quoted."""
+    """Read every cell as text; empty cells are null unless quoted."""
     options = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(LineEntries.dtypes(), pa.string()),
         null_values=[""],
@@ -129,7 +129,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _read_excel(path: Path) -> pd.DataFrame:
-    """Read the cells of the sheet that has the columns: text, exact numbers, dates; null where empty or an error."""
+    """Read the sheet with the columns; empty cells and errors are null."""
     sheet = read_workbook(path.read_bytes(), Path(path.name), LineEntries.dtypes(), read_only=True)
     cells = pd.DataFrame([row.cells for row in sheet.rows], dtype=object)
     cells = cells.mask(cells.isin(["", *ERRORS]), None).dropna(axis="columns", how="all")  # such as formatted cells
@@ -144,7 +144,7 @@ _READERS = {".csv": _read_csv, ".xlsx": _read_excel}
 
 
 def _to_pandas(table: pa.Table) -> pd.DataFrame:
-    """Pandas frame of a table, in which decimals stay Arrow decimals."""
+    """Convert a table to pandas, with Arrow decimals unchanged."""
     _require_each_once(table.column_names)
     frame: pd.DataFrame = table.to_pandas(
         types_mapper=lambda kind: pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else None
@@ -159,40 +159,40 @@ def _require_each_once(names: list[str]) -> None:
 
 
 def _parse_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Frame whose booleans are no longer text; other cells stay as they are."""
+    """Convert text booleans of a frame; leave other cells unchanged."""
     booleans = [name for name, dtype in LineEntries.dtypes().items() if name in frame and dtype == BOOLEAN]
     texts = [name for name in booleans if pd.api.types.infer_dtype(frame[name], skipna=True) == "string"]
     return frame.assign(**{name: _parse_booleans(frame[name]) for name in texts})
 
 
 def _parse_booleans(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Booleans of the words true and false, in any case; other words stay, and are refused with the column."""
+    """Convert true and false in any case; leave a column with other words."""
     words = column.str.lower()
     known = words.isna() | words.isin(list(_BOOLEANS))
     return words.map(_BOOLEANS).astype(BOOLEAN) if known.all() else column
 
 
 def _in_floats(frame: pd.DataFrame, scale: int | None) -> pd.DataFrame:
-    """Frame with amounts of one scale as floats; text is parsed digit by digit, not as a float."""
+    """Convert amounts to floats of one scale; parse text digit by digit."""
     names = [name for name in LineEntries.amount_columns() if name in frame]
     stated = [scale, *stated_scales(frame), *(decimal_scale(frame[name]) for name in names)]
     found = find_scale(stated)
     ids = frame["id"] if "id" in frame else frame.index.to_series(name="row")
     exact = {name: _exact(frame[name], found.scale, ids) for name in names}
-    noise = noise_notes(sum(one.noise_removed for one in exact.values()))
-    floats = frame.assign(**{name: in_floats(one.column) for name, one in exact.items()})
+    noise = noise_notes(sum(exact_column.noise_removed for exact_column in exact.values()))
+    floats = frame.assign(**{name: in_floats(exact_column.column) for name, exact_column in exact.items()})
     floats.attrs = frame.attrs | {"scale": found.scale, "notes": (*frame.attrs.get("notes", ()), *found.notes, *noise)}
     return floats
 
 
 def _exact(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
-    """Exact amounts of a column of text, or of numbers of any kind."""
+    """Convert a column of text, or of any numbers, to exact amounts."""
     is_text = pd.api.types.infer_dtype(column, skipna=True) == "string"
     return (parse_amounts if is_text else exact_amounts)(column, scale, ids)
 
 
 def check_midnights(midnights: str, time_zone: ZoneLike | None) -> None:
-    """Refuse what says neither that midnights are days, nor that they are instants, and days without a zone."""
+    """Refuse an unknown meaning of midnights, and days without a zone."""
     if midnights not in {"days", "instants"}:
         raise InputError(f"midnights is {midnights!r}; it must be 'days' or 'instants'")
     if midnights == "days" and time_zone is None:
@@ -200,7 +200,6 @@ def check_midnights(midnights: str, time_zone: ZoneLike | None) -> None:
 
 
 def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike, midnights: str | None) -> pd.DataFrame:
-    """Frame with the local date of each line in a zone."""
     chosen = choose_zone(time_zone)
     given = LineEntries.checked(frame)
     lines = given.drop(columns="local_date", errors="ignore")
@@ -225,7 +224,7 @@ def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike, midnights: str |
 
 
 def _noons(lines: pd.DataFrame, time_zone: str) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """Noon of the days that midnights of UTC name, in a zone, and these days."""
+    """Return noons of the days at UTC midnights, and the days."""
     instants = lines["datetime"]
     others = lines.loc[instants.ne(instants.dt.normalize()), "id"]
     if len(others):

@@ -1,4 +1,4 @@
-"""Load line entries: the windows of all ledgers read in parallel, then a check that no ledger changed meanwhile.
+"""Load line entries: read all windows in parallel, then check for changes.
 
 The default reads the newest days of each ledger again. A load of one moment reads every window again, after all of them
 were read once: a window that is the same both times had these lines at the moment between the two readings, and that
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from accounting_analytics.loading.request import Consistency
 
 _MAX_CHECKS = 3
-"""How often all windows are read again until none of them has changed."""
+"""Number of times that all windows are read again until none of them has changed."""
 
 
 def load_line_entries(
@@ -103,7 +103,7 @@ def load_line_entries(
     expand : iterable of str
         Nested objects and fields to request; columns of what is not requested are absent.
     consistency : {"newest", "all"} or Period
-        What is read a second time at the end, to find changes of the books during the load. ``"newest"`` reads the
+        Lines to read a second time at the end, to find changes of the books during the load. ``"newest"`` reads the
         newest lines of each ledger again, where books grow. ``"all"`` reads every day again, until all lines are those
         of one moment; that doubles the requests, and needs more if the books change. A
         :class:`~accounting_analytics.Period` within the load does so for its days: the history before may be large.
@@ -154,7 +154,7 @@ def load_line_entries(
 
 
 class LoadedLines(NamedTuple):
-    """Line entries as an exact Arrow table, and the ledgers that their pages have shown, by id."""
+    """Line entries as an exact Arrow table, and the ledgers that their pages showed, by id."""
 
     lines: pa.Table
     shown: dict[str, Ledger]
@@ -168,12 +168,13 @@ def load_line_table(
     with_ledgers: bool = False,
     progress: bool | None = None,
 ) -> LoadedLines:
-    """Load all line entries of some ledgers, each on its own days, without local dates, ordered by (datetime, id).
+    """Load lines of ledgers, each on its own days, by (datetime, id).
 
-    With `with_ledgers` the pages show the fields of each ledger that has lines, and of its parents.
+    Local dates are not added. With `with_ledgers` the pages show the fields of each ledger that has lines, and of its
+    parents.
     """
     periods = list(days.values())
-    span = min(one.start_date for one in periods), max(one.end_date for one in periods)
+    span = min(period.start_date for period in periods), max(period.end_date for period in periods)
     request = LoadRequest.from_options(client, days, *span, time_zone=periods[0].time_zone, is_cashflow=is_cashflow)
     windows = [Window(ledger_id, period, with_ledger=with_ledgers) for ledger_id, period in days.items()]
     with LoadProgress(progress, lambda: client.quota.remaining) as bar:
@@ -183,17 +184,17 @@ def load_line_table(
 
 
 def join_windows(loaded: LoadedWindows) -> tuple[pa.Table, int]:
-    """Join all windows of a load in order, each line once, and count the repeats that were removed."""
+    """Join all windows of a load in order; remove and count repeats."""
     schema = line_schema(loaded.request.expand, loaded.request.scale)
-    # those of one ledger are sorted then: sorting needs as much memory again
-    windows = sorted(loaded.windows, key=lambda one: (one.window.ledger_id, one.window.period))
-    table = pa.concat_tables([schema.empty_table(), *(one.read_table() for one in windows)])
+    # windows of a ledger are joined in order, because sorting needs as much memory again
+    windows = sorted(loaded.windows, key=lambda finished: (finished.window.ledger_id, finished.window.period))
+    table = pa.concat_tables([schema.empty_table(), *(finished.read_table() for finished in windows)])
     unique, repeats = remove_repeats(table)
     return sort_lines(unique), repeats
 
 
 class MissingWindow(NamedTuple):
-    """A window that could not be read, and why."""
+    """A window that could not be read, and the reason."""
 
     window: Window
     error: ServiceError
@@ -208,7 +209,7 @@ class LoadedWindows:
     missing: tuple[MissingWindow, ...] = ()
 
     def metadata(self, line_count: int) -> dict[str, Any]:
-        """Metadata of the load, with ledgers and days as short texts: pandas copies it with every frame."""
+        """Describe the load, with short texts, because pandas copies them often."""
         requested = self.request.as_json()
         ledger_ids = requested.pop("ledger_ids")
         filters = {name: requested.pop(name) for name in self.request.filters}
@@ -217,41 +218,42 @@ class LoadedWindows:
             "filters": {name: value for name, value in filters.items() if value is not None},
             "complete": not self.missing,
             "ledgers": dict.fromkeys(ledger_ids, "")
-            | _days_by_ledger((one.window for one in self.windows), self.request.period),
-            "missing": _days_by_ledger((one.window for one in self.missing), self.request.period),
+            | _days_by_ledger((finished.window for finished in self.windows), self.request.period),
+            "missing": _days_by_ledger((missing.window for missing in self.missing), self.request.period),
             "consistency": "newest" if self.request.verified is None else "all",
-            "read_at": min((one.read_at.isoformat() for one in self.windows), default=""),
+            "read_at": min((finished.read_at.isoformat() for finished in self.windows), default=""),
             "of_one_moment": self._of_one_moment(),
             "windows": len(self.windows),
-            "pages": sum(one.counts.pages for one in self.windows),
+            "pages": sum(finished.counts.pages for finished in self.windows),
             "lines": line_count,
         }
 
     def _of_one_moment(self) -> str:
-        """Days whose lines are those of one moment: those that were verified, or all days of a single response."""
+        """Return the verified days, or all days of a single response."""
         is_single = is_one_page(self.windows) and not self.missing
         days = self.request.period if is_single else self.request.verified
         return "not checked" if days is None else days_to_text([DayRange.of_period(days)])
 
     def notes(self, repeats_removed: int) -> tuple[str, ...]:
-        """Note values that were normalized, windows that are missing, and the time zone if it was assumed."""
-        counts = [one.counts for one in self.windows]
-        repeats = repeats_removed + sum(one.repeats_removed for one in counts)
+        """Note normalized values, missing windows, and an assumed time zone."""
+        counts = [finished.counts for finished in self.windows]
+        repeats = repeats_removed + sum(window_counts.repeats_removed for window_counts in counts)
         normalized = count_notes(
-            (sum(one.noise_removed for one in counts), *NOISE_REMOVED),
+            (sum(window_counts.noise_removed for window_counts in counts), *NOISE_REMOVED),
             (repeats, "line", "sent more than once with the same content, and kept once"),
-            (sum(one.characters_replaced for one in counts), *CHARACTERS_REPLACED),
+            (sum(window_counts.characters_replaced for window_counts in counts), *CHARACTERS_REPLACED),
         )
         missing = [
-            f"{count_of(len(self.missing), 'window')} could not be read, so lines are missing; the first: {one.error}."
-            for one in self.missing[:1]
+            f"{count_of(len(self.missing), 'window')} could not be read, so lines are missing; "
+            f"the first: {first.error}."
+            for first in self.missing[:1]
         ]
         return (*normalized, *missing, *self.request.notes)
 
 
 def is_one_page(windows: Sequence[FinishedWindow]) -> bool:
-    """Whether all lines are those of one response, and so of one moment."""
-    return [one.counts.pages for one in windows] == [1]
+    """Return whether all lines come from one response, so one moment."""
+    return [finished.counts.pages for finished in windows] == [1]
 
 
 def load_windows(
@@ -261,20 +263,17 @@ def load_windows(
     reader: WindowReader | None = None,
     unread: Sequence[Window] | None = None,
 ) -> LoadedWindows:
-    """Read the windows that the store does not have yet, and check that no ledger changed meanwhile.
-
-    They are `unread`, or all days of each ledger.
-    """
+    """Read the windows that the store lacks, and check for changes."""
     if unread is None:
         unread = unread_windows(request.ledger_ids, request.period, store.windows)
     reader, verified = reader or WindowReader(request, unread), request.verified
-    finished = len(store.windows)
-    progress.update(sum(one.counts.lines for one in store.windows))
+    read_before = len(store.windows)
+    progress.update(sum(finished.counts.lines for finished in store.windows))
     with naming_what_is_safe(store):
         missing = read_windows(reader, unread, store, progress)
-        new = store.windows[finished:]
+        new = store.windows[read_before:]
         if verified is None:
-            check_newest_days(reader, store, {one.window.ledger_id for one in new})
+            check_newest_days(reader, store, {finished.window.ledger_id for finished in new})
         elif not is_one_page(store.windows):
             _read_until_unchanged(reader, store, verified, progress)
     return LoadedWindows(request, tuple(store.windows), tuple(missing))
@@ -282,7 +281,7 @@ def load_windows(
 
 @contextmanager
 def naming_what_is_safe(store: WindowStore) -> Iterator[None]:
-    """Add to an error of the service what was kept, and how to continue."""
+    """Add the safe windows, and how to continue, to a service error."""
     try:
         yield
     except (ServiceError, ChangedWhileReadingError) as error:
@@ -294,7 +293,7 @@ def naming_what_is_safe(store: WindowStore) -> Iterator[None]:
 def read_windows(
     reader: WindowReader, unread: Iterable[Window], store: WindowStore, progress: LoadProgress
 ) -> list[MissingWindow]:
-    """Read the windows that are not finished; without `allow_partial` the first failure ends the load."""
+    """Read the unread windows; a failure ends the load unless allowed."""
     request = reader.request
 
     def read(window: Window) -> FinishedWindow | MissingWindow | list[Window]:
@@ -306,9 +305,9 @@ def read_windows(
             raise
         if isinstance(found, FinishedWindow):
             found = store.save(found)
-            pa.default_memory_pool().release_unused()  # otherwise the pool keeps what each thread needed
+            pa.default_memory_pool().release_unused()  # otherwise the pool keeps the memory of each thread
         else:
-            progress.expect(sum(one.expected_lines for one in found) - window.expected_lines)
+            progress.expect(sum(part.expected_lines for part in found) - window.expected_lines)
         return found
 
     missing: list[MissingWindow] = []
@@ -326,7 +325,7 @@ def read_windows(
 
 
 class _Reread(NamedTuple):
-    """Days of a ledger that were read twice: the windows before, the window after, and the lines that differ."""
+    """Days of a ledger that were read twice: windows before and after, and changed lines."""
 
     before: list[FinishedWindow]
     after: FinishedWindow
@@ -334,75 +333,81 @@ class _Reread(NamedTuple):
 
 
 def _read_again(reader: WindowReader, days: Window, before: list[FinishedWindow]) -> _Reread:
-    """Read days of a ledger again, and compare them with the windows that have them."""
+    """Read days of a ledger again, and compare the lines."""
     after = reader.read_whole(days)
-    lines = sort_lines(pa.concat_tables(lines_within(one.read_table(), days.period) for one in before))
+    lines = sort_lines(pa.concat_tables(lines_within(earlier.read_table(), days.period) for earlier in before))
     read_again = after.read_table()
     return _Reread(before, after, [] if lines.equals(read_again) else _changed_ids(lines, read_again))
 
 
 def check_newest_days(reader: WindowReader, store: WindowStore, ledger_ids: set[str]) -> None:
-    """Read ledgers of several pages again from the day of their newest line on; those that changed leave the store.
+    """Read the newest days of ledgers again; discard changed ledgers.
 
-    Books grow at their end: a line that was added, removed or changed during the load is most likely there. Changes
-    further back are found by the completeness check, where an entry lacks a line or does not balance.
+    Only ledgers of several pages are read, from the day of their newest line on. Books grow at their end: a line that
+    was added, removed or changed during the load is most likely there. The completeness check finds changes further
+    back, where an entry lacks a line or does not balance.
     """
-    by_ledger = group_by_ledger(one for one in store.windows if one.window.ledger_id in ledger_ids)
+    by_ledger = group_by_ledger(finished for finished in store.windows if finished.window.ledger_id in ledger_ids)
 
     def check(ledger_id: str) -> _Reread:
         windows = by_ledger[ledger_id]
-        newest = max((one for one in windows if one.counts.lines), key=lambda one: one.window.period)
-        first, end = _newest_day(newest), min(max(one.window.period.end_date for one in windows), reader.last_day)
+        newest = max(
+            (finished for finished in windows if finished.counts.lines), key=lambda finished: finished.window.period
+        )
+        first, end = (
+            _newest_day(newest),
+            min(max(finished.window.period.end_date for finished in windows), reader.last_day),
+        )
         days = Period(first, max(first, end), newest.window.period.time_zone)
-        since = [one for one in windows if one.window.period.end_date >= days.start_date]
+        since = [finished for finished in windows if finished.window.period.end_date >= days.start_date]
         return _read_again(reader, Window(ledger_id, days), since)
 
-    # within one page nothing can change
+    # the lines of a single page are those of one moment
     of_several_pages = [
         ledger_id
         for ledger_id, windows in by_ledger.items()
-        if sum(one.counts.pages for one in windows) > 1 and any(one.counts.lines for one in windows)
+        if sum(finished.counts.pages for finished in windows) > 1 and any(finished.counts.lines for finished in windows)
     ]
-    for one in run_in_parallel(check, of_several_pages, threads=reader.request.in_flight, stop=reader.stop):
-        if one.changed_ids:
-            store.discard(by_ledger[one.after.window.ledger_id])
-            raise _changed_error([one], "changed during the load:")
+    for reread in run_in_parallel(check, of_several_pages, threads=reader.request.in_flight, stop=reader.stop):
+        if reread.changed_ids:
+            store.discard(by_ledger[reread.after.window.ledger_id])
+            raise _changed_error([reread], "changed during the load:")
 
 
 def _read_until_unchanged(reader: WindowReader, store: WindowStore, verified: Period, progress: LoadProgress) -> None:
-    """Read the windows of some days again until none of them changed.
+    """Read the windows of verified days again until none changed.
 
     Every window must have been read to its end before, or the lines need not be those of one moment.
     """
 
-    def read_again(one: FinishedWindow) -> _Reread:
-        read = _read_again(reader, one.window, [one])
-        progress.update(read.after.counts.lines, one.counts.lines)
+    def read_again(finished: FinishedWindow) -> _Reread:
+        read = _read_again(reader, finished.window, [finished])
+        progress.update(read.after.counts.lines, finished.counts.lines)
         return read
 
     for _ in range(_MAX_CHECKS):
-        windows = [one for one in store.windows if _have_common_days(one.window.period, verified)]
-        progress.expect(sum(one.counts.lines for one in windows))
+        windows = [finished for finished in store.windows if _have_common_days(finished.window.period, verified)]
+        progress.expect(sum(finished.counts.lines for finished in windows))
         results = run_in_parallel(read_again, windows, threads=reader.request.in_flight, stop=reader.stop)
-        changed = [one for one in results if one.changed_ids]
-        store.discard(window for one in changed for window in one.before)
-        for one in changed:
-            store.save(one.after)
+        changed = [reread for reread in results if reread.changed_ids]
+        store.discard(window for reread in changed for window in reread.before)
+        for reread in changed:
+            store.save(reread.after)
         if not changed:
             return
     raise _changed_error(changed, f"changed in each of {_MAX_CHECKS} checks of the load; in the last one")
 
 
-def _have_common_days(one: Period, other: Period) -> bool:
-    return one.start_date <= other.end_date and other.start_date <= one.end_date
+def _have_common_days(first: Period, second: Period) -> bool:
+    return first.start_date <= second.end_date and second.start_date <= first.end_date
 
 
 def _changed_error(changed: list[_Reread], what: str) -> ChangedWhileReadingError:
-    """Error of a load whose ledgers changed between two readings."""
-    ids = sorted({line_id for one in changed for line_id in one.changed_ids})
-    ledger_ids = {one.after.window.ledger_id for one in changed}
-    days = [one.after.window.period for one in changed]
-    first, last = min(one.start_date for one in days), max(one.end_date for one in days)
+    """Return the error of a load whose ledgers changed between readings."""
+    ids = sorted({line_id for reread in changed for line_id in reread.changed_ids})
+    ledger_ids = {reread.after.window.ledger_id for reread in changed}
+    days = [reread.after.window.period for reread in changed]
+    first, last = min(period.start_date for period in days), max(period.end_date for period in days)
     names = join_ids(ledger_ids)
     ledgers = f"ledger {names}" if len(ledger_ids) == 1 else f"{len(ledger_ids)} ledgers ({names})"
     return ChangedWhileReadingError(
@@ -413,13 +418,12 @@ def _changed_error(changed: list[_Reread], what: str) -> ChangedWhileReadingErro
 
 
 def _newest_day(newest: FinishedWindow) -> dt.date:
-    """Day of the newest line."""
     period = newest.window.period
     return local_date(newest.read_table()["datetime"][-1].as_py(), zone(period.time_zone))
 
 
 def _changed_ids(before: pa.Table, after: pa.Table) -> list[str]:
-    """Ids of lines that only one table has, or that differ."""
+    """Return the ids of lines that only one table has, or that differ."""
     lines_before = {row["id"]: row for row in before.to_pylist()}
     lines_after = {row["id"]: row for row in after.to_pylist()}
     ids = lines_before.keys() | lines_after.keys()
@@ -427,7 +431,7 @@ def _changed_ids(before: pa.Table, after: pa.Table) -> list[str]:
 
 
 def _days_by_ledger(windows: Iterable[Window], within: Period) -> dict[str, str]:
-    """Ledger id to its windows within some days, ``2025-01-01/2025-01-31 2025-02-01/2025-02-28``."""
+    """Format each ledger's windows within days: ``2025-01-01/2025-01-31 2025-02-01/2025-02-28``."""
     days: dict[str, list[DayRange]] = defaultdict(list)
     for window in windows:
         first = max(window.period.start_date, within.start_date)

@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class BooksReader(Protocol):
-    """What returns books by itself: local books."""
+    """A source that returns books by itself: local books."""
 
     @property
     def source(self) -> str:
-        """Service and instance that they are a copy of."""
+        """Service and instance that were copied."""
 
     def read_books(self, period: PeriodLike, since: DateLike | None, engine: str, **options: Any) -> Books:  # noqa: ANN401
         """Return the books of a period."""
@@ -162,34 +162,34 @@ def load_books(
     first = books.extent.days.start_date
     if opening is None and books.opening.is_movement:
         books = books.with_opening(load_cash_flow_report(source, first, first, time_zone=books.time_zone))
-    found = [_report_of(source, one, first) for one in asked.reports if one.end_date >= first]
+    found = [_report_of(source, report_days, first) for report_days in asked.reports if report_days.end_date >= first]
     return books.with_reports(found).loaded_by(load_again)
 
 
 def _load_again(source: LedgerClient | BooksReader, books: Books, **options: Any) -> Books:  # noqa: ANN401
-    """Load the days of books once more, and the service's reports of the same periods."""
+    """Load the days of books again, with the same reports."""
     if isinstance(source, LedgerClient | BooksReader) and source.source != books.extent.source:
         raise InputError(
             f"refresh: the books are of {books.extent.source}, and this is {source.source}; load_books loads others"
         )
     if isinstance(source, LedgerClient):
-        options |= {"reports": [one.period for one in books.reports], "time_zone": books.time_zone}
+        options |= {"reports": [report.period for report in books.reports], "time_zone": books.time_zone}
     return load_books(source, books.extent.days, **options)
 
 
 class _Asked(NamedTuple):
-    """What a load was asked for.
+    """Arguments of a load.
 
     Attributes
     ----------
     period : Period or None
-        The days that functions are of by default.
+        The default days of functions.
     days : Period
         The same; without any the last day of this month, until which is loaded.
     reports : list of Period
         The days whose report is loaded.
     notes : tuple of str
-        What was assumed of the zone.
+        Assumptions about the zone.
     """
 
     period: Period | None
@@ -211,7 +211,10 @@ class _Asked(NamedTuple):
         today, first_month = today_in(zone), client.fiscal_year_start_month
         given = None if period is None else to_period(period, "period", first_month, as_of=today, time_zone=zone)
         end = Period.relative("this-month", as_of=today, time_zone=zone).end_date
-        found = [to_period(one, "reports", first_month, as_of=today, time_zone=zone) for one in reports or ()]
+        found = [
+            to_period(report_period, "reports", first_month, as_of=today, time_zone=zone)
+            for report_period in reports or ()
+        ]
         return cls(given, given or Period(end, end, zone), [given] if reports is None and given else found, notes)
 
 
@@ -222,7 +225,7 @@ def _find_ledgers(
     parents: Mapping[str, str | None] | None,
     **options: Any,  # noqa: ANN401 (of discover_ledgers)
 ) -> pd.DataFrame:
-    """Discover the ledgers before their lines are loaded, or read those of a kept chart again."""
+    """Discover the ledgers before a load, or refresh a kept chart."""
     if chart is not None:
         return refresh_ledgers(client, chart, days, parents=parents)
     dates = (days.start_date, days.end_date)
@@ -230,13 +233,13 @@ def _find_ledgers(
 
 
 def _first_day(chart: pd.DataFrame, asked: Period) -> dt.date:
-    """First day to load: that of the first entry, or the first that was asked for, if that is earlier."""
+    """Return the first entry's day, or an earlier requested day."""
     discovery = Discovery.stated(chart)
     return min((discovery and discovery.first_day) or asked.start_date, asked.start_date)
 
 
 def _chosen(ledgers: Iterable[str] | None, chart: pd.DataFrame) -> list[str]:
-    """Ids of the ledgers whose lines are loaded: all of the chart, or those that are named."""
+    """Return the ids of the named ledgers, or of all."""
     if ledgers is None:
         return list(chart["id"])
     names = LedgerNames.from_frame(chart)
@@ -244,5 +247,5 @@ def _chosen(ledgers: Iterable[str] | None, chart: pd.DataFrame) -> list[str]:
 
 
 def _report_of(client: LedgerClient, days: Period, first: dt.date) -> CashFlowReport:
-    """Load the report of some days, since the books begin."""
+    """Load the report of days, limited to the books' first day."""
     return load_cash_flow_report(client, max(days.start_date, first), days.end_date, time_zone=days.time_zone)

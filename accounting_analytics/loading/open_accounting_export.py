@@ -141,7 +141,7 @@ def open_accounting_export(
 
 
 def _compare_closing(read: FileBooks, closing: Mapping[str, Decimal | int | str], opening: object) -> None:
-    """Compare the balances that a person states with the opening ones and the entries; say what was compared."""
+    """Compare stated closing balances with opening ones and entries; note it."""
     if not closing:
         read.notes.append("no balance was compared with the entries (closing=)")
         return
@@ -166,7 +166,7 @@ def _compare_closing(read: FileBooks, closing: Mapping[str, Decimal | int | str]
         found = side * (moved[path] + _units(before.get(path, 0), path, scale))
         stated = _units(amount, path, scale)
         if found != stated:
-            expected, shown = (format_amount(from_minor_units(one, scale)) for one in (stated, found))
+            expected, shown = (format_amount(from_minor_units(units, scale)) for units in (stated, found))
             read.errors.add(
                 "",
                 f"a closing balance of {path} of {expected} is stated, and the opening balance and the entries give "

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.value import PeriodLike
 
 OUTCOME = "nothing was read"
-"""What a refusal of a file says of the rest."""
+"""Outcome that a refusal of a file states."""
 _NO_ROOTS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -172,7 +172,7 @@ def open_table(
         ``equity:opening*``; ``[]`` says that there is none. Their lines are on the ledger ``Opening Balance Retained
         Earnings``, as after an import.
     midnights : {"days", "instants"}, optional
-        What instants with an offset are where all are midnights of UTC: those days, or the instants themselves.
+        Meaning of instants with an offset if all are midnights of UTC: those days, or the instants themselves.
     scale : int, optional
         Fraction digits of the amounts, 2 by default.
     company, currency : str, optional
@@ -231,7 +231,7 @@ def _open(
     company: str | None,
     currency: str | None,
 ) -> Books:
-    """Read a file, and make books of its entries, which are whole: days around them have none."""
+    """Read a file as books; days around its entries have none."""
     require_month(fiscal_year_start_month)
     day_zone = choose_zone(time_zone)
     asked = None
@@ -262,7 +262,10 @@ def books_of_file(
     first_entry: dt.date | None = None,
     **options: Any,  # noqa: ANN401 (those of Books)
 ) -> Books:
-    """Make books of the entries of a file, of which these days are known; its balances are, with a first entry."""
+    """Make books of a file's entries in known days.
+
+    Its balances are known if the first entry of the books is given.
+    """
     source = f"{printable(read.path.name)} (sha256 {digest_of(read.path, read.options.outcome)})"
     check_entries(read)
     existing = list(REQUIRED_ACCOUNTS.values())
@@ -306,10 +309,10 @@ def books_of_file(
 
 
 def _days(read: FileBooks, asked: Period | None) -> tuple[dt.date, Period]:
-    """Return the day of the first entry, and the days that are known: a file is whole, so around its entries too."""
+    """Return the first entry's day, and known days: files are whole."""
     local = zone(read.options.time_zone)
     instants = [entry.datetime for entry in read.entries.values()]
-    first, last = (local_date(one, local) for one in (min(instants), max(instants)))
+    first, last = (local_date(instant, local) for instant in (min(instants), max(instants)))
     end = Period.relative("this-month", as_of=last, time_zone=read.options.time_zone).end_date
     if asked is not None:
         return first, Period(min(first, asked.start_date), max(end, asked.end_date), asked.time_zone)
@@ -317,7 +320,7 @@ def _days(read: FileBooks, asked: Period | None) -> tuple[dt.date, Period]:
 
 
 def _notes(read: FileBooks) -> tuple[str, ...]:
-    """Write what was left out as sentences, and which files the digest does not cover."""
+    """Write notes as sentences; name files that the digest does not cover."""
     own = ("line", "row")
     others = {place.partition(" line ")[0] for place in read.locations.values() if not place.startswith(own)}
     included = [f"Entries of included files, which the sha256 does not cover: {join_ids(others)}."] if others else []

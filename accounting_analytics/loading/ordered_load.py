@@ -1,4 +1,4 @@
-"""A load beyond memory: its windows are kept on disk, and written as one Parquet file by (datetime, id)."""
+"""A load beyond memory: windows on disk, written as one ordered Parquet file."""
 
 from __future__ import annotations
 
@@ -34,10 +34,11 @@ _CONFIG = WITHOUT_EXTENSIONS | {"memory_limit": "200MB", "threads": 1}
 
 
 def load_in_order(request: LoadRequest, path: Path, *, checkpoint: Path, progress: bool | None = None) -> None:
-    """Load line entries into a Parquet file ordered by (datetime, id), which appears when it is complete.
+    """Load line entries into a Parquet file ordered by (datetime, id).
 
-    Memory holds the windows in flight. A load that failed or was killed continues from the windows in `checkpoint` when
-    it is called again with the same request; that of a finished load is read back without a request.
+    The file appears when it is complete. Memory holds the windows in flight. A load that failed or was killed continues
+    from the windows in `checkpoint` when it is called again with the same request; that of a finished load is read back
+    without a request.
     """
     with (
         Checkpoint(checkpoint, request) as store,
@@ -47,10 +48,10 @@ def load_in_order(request: LoadRequest, path: Path, *, checkpoint: Path, progres
 
 
 def write_in_order(loaded: LoadedWindows, path: Path) -> None:
-    """Write all lines of a load whose windows are files, each once, by (datetime, id)."""
+    """Write each line of windows on disk once, ordered by (datetime, id)."""
     import duckdb  # noqa: PLC0415 (slow to import, and loads into memory need none)
 
-    pa.default_memory_pool().release_unused()  # what the threads of the load needed; DuckDB has memory of its own
+    pa.default_memory_pool().release_unused()  # memory of the threads of the load; DuckDB has its own
     time_zone = loaded.request.period.time_zone
     lines = line_schema(loaded.request.expand, loaded.request.scale)
 
@@ -72,13 +73,14 @@ def write_in_order(loaded: LoadedWindows, path: Path) -> None:
 
 @contextmanager
 def _sorted_lines(loaded: LoadedWindows, schema: pa.Schema, folder: Path) -> Iterator[Iterable[pa.RecordBatch]]:
-    """Batches of lines in order, each line once; DuckDB sorts them.
-
-    An id that two windows have with different content is refused before the first batch.
-    """
+    """Yield batches of lines that DuckDB sorts; refuse contradictory ids before."""
     import duckdb  # noqa: PLC0415 (slow to import, and loads into memory need none)
 
-    files = [exact_name(str(one.path)) for one in loaded.windows if one.path is not None and one.counts.lines]
+    files = [
+        exact_name(str(finished.path))
+        for finished in loaded.windows
+        if finished.path is not None and finished.counts.lines
+    ]
     if not files:
         yield ()
         return
@@ -92,11 +94,11 @@ def _sorted_lines(loaded: LoadedWindows, schema: pa.Schema, folder: Path) -> Ite
         unique, repeats = remove_repeats(repeated.to_arrow_table().cast(schema))
         database.register("repeated_line", unique)
         query = "(from line anti join repeated_line using (id) union all from repeated_line)" if repeats else "line"
-        yield _in_order(database, query, sum(one.counts.lines for one in loaded.windows))
+        yield _in_order(database, query, sum(finished.counts.lines for finished in loaded.windows))
 
 
 def _in_order(database: duckdb.DuckDBPyConnection, query: str, count: int) -> Iterator[pa.RecordBatch]:
-    """Sort the lines in parts of so many that DuckDB can, one after the other: all of six million need more memory."""
+    """Sort the lines in parts, because millions of lines exceed memory."""
     parts = math.ceil(count / _LINES_PER_PART)
     shares = [part / parts for part in range(1, parts)]
     bounds = database.sql(f"select approx_quantile(epoch_us(datetime), {shares}::float[])::bigint[] from line")  # noqa: S608 (our own numbers)

@@ -1,9 +1,9 @@
-"""Pages of line entries as Arrow tables: ordinary pages by Arrow's JSON reader, all others by wire records.
+"""Pages of line entries as Arrow tables, decoded fast or strictly.
 
 Arrow's JSON reader parses a page with a schema made from the wire records, many times faster than Python objects are
 built, and without the interpreter's lock. It refuses repeated and unknown names, other types, and amounts that do not
-fit the scale; what it would accept by mistake is checked here. Where there is any doubt the strict decoder reads the
-page, or refuses it naming page, line and field.
+fit the scale; errors that it would accept are checked here. If there is any doubt, the strict decoder reads the page by
+wire records, or refuses it naming page, line and field.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 DECODING_THREADS = min(os.cpu_count() or 1, 4)
-"""Pages decoded in parallel: few, because Arrow keeps memory for each thread."""
+"""Number of pages decoded in parallel; it is small, because Arrow keeps memory for each thread."""
 _MAX_BYTES = 1 << 26
 _LINE = inspect.type_info(LineEntry)
 _NOT_READ = frozenset({"ledger"})
-"""Not decoded: they have no column, and are recursive: a ledger nests its parents."""
+"""Fields that are not decoded: they have no column, and nested ledgers are recursive."""
 _ORDINARY_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
 _OFFSET = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
 _SIDES = pa.array(["debit", "credit"])
@@ -47,7 +47,7 @@ _ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*"[ \t\r\n]*:', re.DOTALL)
 
 
 class DecodedPage(NamedTuple):
-    """A page of line entries, with counts of amounts that had rounding noise and of characters that were replaced."""
+    """A page of line entries, with counts of amounts with noise and of replaced characters."""
 
     table: pa.Table
     next_page_token: str | None
@@ -64,7 +64,7 @@ class DecodedPage(NamedTuple):
 def decode_page(
     content: bytes, where: str, *, threads: ThreadPoolExecutor, ledger_id: str, expand: frozenset[str], scale: int
 ) -> DecodedPage:
-    """Decode the JSON of a page: on one of few threads where it is ordinary, else strictly."""
+    """Decode a page: fast on one of few threads, else strictly."""
     page = threads.submit(decode_fast, content, ledger_id=ledger_id, expand=expand, scale=scale).result()
     if page is not None:
         return page
@@ -73,7 +73,7 @@ def decode_page(
 
 
 class _UndecodedPage(msgspec.Struct):
-    """A page whose records are JSON that is not decoded."""
+    """A page whose records are undecoded JSON."""
 
     records: msgspec.Raw
     next_page_token: str | None
@@ -85,11 +85,11 @@ _PAGE = msgspec.json.Decoder(_UndecodedPage)
 
 
 class _Fallback(Exception):  # noqa: N818 (not an error: the strict decoder takes over)
-    """The page is not supported by the fast decoder."""
+    """The fast decoder does not support the page."""
 
 
 def decode_fast(content: bytes, *, ledger_id: str, expand: frozenset[str], scale: int) -> DecodedPage | None:
-    """Decode a page, or return None where anything about it is not ordinary."""
+    """Decode an ordinary page; return None for any other."""
     try:
         token = _read_token(content)
         records = _read_records(content, scale)
@@ -99,7 +99,7 @@ def decode_fast(content: bytes, *, ledger_id: str, expand: frozenset[str], scale
 
 
 def _read_token(content: bytes) -> str | None:
-    """Token of the next page; the rest is checked to be one JSON object, because Arrow may crash on anything else."""
+    """Read the next page's token from valid JSON; Arrow may crash otherwise."""
     try:
         page = _PAGE.decode(content)
         content.isascii() or content.decode()
@@ -124,7 +124,7 @@ def _read_records(content: bytes, scale: int) -> pa.StructArray:
 
 @cache
 def _parse_options(scale: int) -> pyarrow.json.ParseOptions:
-    """Options with the schema of a page."""
+    """Return options with the schema of a page."""
     line = _arrow_type(_LINE, scale)
     page = {"records": pa.list_(line), "next_page_token": TEXT, "prev_page_token": TEXT}
     return pa.json.ParseOptions(
@@ -133,10 +133,12 @@ def _parse_options(scale: int) -> pyarrow.json.ParseOptions:
 
 
 def _arrow_type(kind: inspect.Type, scale: int) -> pa.DataType:
-    """Arrow type of a wire type; instants are read as text."""
+    """Return the Arrow type of a wire type; instants are text."""
     match _without_none(kind):
         case inspect.StructType(fields=fields):
-            return pa.struct({one.name: _arrow_type(one.type, scale) for one in fields if one.name not in _NOT_READ})
+            return pa.struct(
+                {field.name: _arrow_type(field.type, scale) for field in fields if field.name not in _NOT_READ}
+            )
         case inspect.ListType(item_type=item):
             return pa.list_(_arrow_type(item, scale))
         case inspect.DecimalType():
@@ -150,11 +152,11 @@ def _arrow_type(kind: inspect.Type, scale: int) -> pa.DataType:
 def _without_none(kind: inspect.Type) -> inspect.Type:
     if not isinstance(kind, inspect.UnionType):
         return kind
-    return next(one for one in kind.types if not isinstance(one, inspect.NoneType))
+    return next(member for member in kind.types if not isinstance(member, inspect.NoneType))
 
 
 def _make_table(records: pa.StructArray, ledger_id: str, expand: frozenset[str], scale: int) -> pa.Table:
-    """Table of the lines, after the checks that the schema cannot state."""
+    """Build the table of lines after checks that no schema can state."""
     _require(not records.null_count)
     instants: dict[str, pa.StringArray] = {}
     fields = _read_fields(records, _LINE, instants)
@@ -171,12 +173,12 @@ def _make_table(records: pa.StructArray, ledger_id: str, expand: frozenset[str],
 def _read_fields(
     objects: pa.StructArray, kind: inspect.Type, instants: dict[str, pa.StringArray], prefix: str = ""
 ) -> dict[str, pa.Array]:
-    """Fields of objects by path, nested ones too; texts of instants are also added to `instants`."""
-    arrays = dict(zip((one.name for one in objects.type), objects.flatten(), strict=True))
+    """Return fields by path, also nested ones; collect texts of instants."""
+    arrays = dict(zip((field.name for field in objects.type), objects.flatten(), strict=True))
     fields: dict[str, pa.Array] = {}
-    for one in _struct_fields(kind):
-        path, array, inner = f"{prefix}{one.name}", arrays[one.name], _without_none(one.type)
-        _require(not one.required or array.null_count == objects.null_count)
+    for field in _struct_fields(kind):
+        path, array, inner = f"{prefix}{field.name}", arrays[field.name], _without_none(field.type)
+        _require(not field.required or array.null_count == objects.null_count)
         fields[path] = array
         _require_ids(array, inner)
         if isinstance(inner, inspect.DateTimeType):
@@ -192,7 +194,7 @@ def _read_fields(
 
 
 def _require_ids(array: pa.Array, kind: inspect.Type) -> None:
-    """Fall back where an id is empty."""
+    """Fall back if an id is empty."""
     if isinstance(kind, inspect.ListType):
         array, kind = array.flatten(), kind.item_type
     if isinstance(kind, inspect.StrType) and kind.min_length:
@@ -200,16 +202,18 @@ def _require_ids(array: pa.Array, kind: inspect.Type) -> None:
 
 
 def _struct_fields(kind: inspect.Type) -> list[inspect.Field]:
-    return [one for one in kind.fields if one.name not in _NOT_READ] if isinstance(kind, inspect.StructType) else []
+    return (
+        [field for field in kind.fields if field.name not in _NOT_READ] if isinstance(kind, inspect.StructType) else []
+    )
 
 
 def _list_like(lists: pa.ListArray, values: pa.Array) -> pa.ListArray:
-    """Other values in lists of the same lengths."""
+    """Put other values in lists of the same lengths."""
     return pa.ListArray.from_arrays(lists.offsets, values, mask=lists.is_null())
 
 
 def _join_list(values: pa.Array) -> pa.Array:
-    """Ids of each list as one text; any other array as it is."""
+    """Join the ids of each list; leave any other array unchanged."""
     if not pa.types.is_list(values.type):
         return values
     wrong = values.flatten().filter(pc.match_substring(values.flatten(), LIST_SEPARATOR))
@@ -217,13 +221,13 @@ def _join_list(values: pa.Array) -> pa.Array:
         raise _Fallback(
             f"id {wrong[0].as_py()!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
         )
-    if values.values.null_count:  # a name that is absent
+    if values.values.null_count:  # an absent name
         values = _list_like(values, pc.fill_null(values.values, ""))
     return pc.binary_join(values, LIST_SEPARATOR)
 
 
 def _parse_instants(texts: dict[str, pa.StringArray]) -> dict[str, pa.TimestampArray]:
-    """Instants of ordinary texts, all parsed in one pass; without an offset they are UTC."""
+    """Parse ordinary instants in one pass; without an offset they are UTC."""
     joined = pa.concat_arrays(list(texts.values()))
     _require_all(pc.match_substring_regex(joined, _ORDINARY_INSTANT))
     try:
@@ -243,7 +247,7 @@ def _parse_instants(texts: dict[str, pa.StringArray]) -> dict[str, pa.TimestampA
 
 
 def _require_all(values: pa.BooleanArray) -> None:
-    """Fall back where a value is false; null is accepted."""
+    """Fall back if a value is false; null is accepted."""
     _require(bool(pc.all(values, min_count=0).as_py()))
 
 
@@ -255,7 +259,7 @@ def _require(condition: bool) -> None:  # noqa: FBT001 (reads as a statement)
 def decode_strictly(
     page: LineEntryPage, where: str, *, ledger_id: str, expand: frozenset[str], scale: int
 ) -> DecodedPage:
-    """Decode a page of wire records: each is checked, and becomes an object as an ordinary page has it."""
+    """Decode a page of wire records, with a check of each record."""
     noise_removed = separators_replaced = 0
     records = []
     for line in page.records:
@@ -278,7 +282,7 @@ def decode_strictly(
 
 
 def _ordinary_fields(line: LineEntry, where: str, scale: int) -> dict[str, Any]:
-    """Fields of a line that are read, with instants in UTC, exact amounts, and names without the separator of lists."""
+    """Return a line's fields with UTC instants, exact amounts, plain tag names."""
     fields = {name: getattr(line, name) for name in line.__struct_fields__ if name not in _NOT_READ}
     (fields["datetime"],) = instants_in_utc([line.datetime], where)
     if line.transaction is not None and line.transaction.amount is not None:
@@ -298,7 +302,7 @@ def _parse_amount(value: Decimal, where: str, scale: int) -> ParsedAmount:
 
 
 def instants_in_utc(values: Iterable[dt.datetime], where: str) -> list[dt.datetime]:
-    """Instants in UTC; without an offset they are UTC already. Arrow would drop any other offset."""
+    """Convert instants to UTC, because Arrow would drop other offsets."""
     try:
         return [as_utc(value) for value in values]
     except OverflowError:

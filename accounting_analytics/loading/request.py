@@ -1,4 +1,4 @@
-"""The description of one load: ledgers, days, filters, expansions, what is checked and how; and of its windows."""
+"""The request of a load: ledgers, days, filters, expansions, checks, and windows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE_SIZE = 1000
 DEFAULT_IN_FLIGHT = 8
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 Consistency: TypeAlias = Literal["newest", "all"] | Period
-"""What a load checks for changes: the newest days of each ledger, all days, or the days of a period within the load."""
+"""Days that a load checks for changes: the newest of each ledger, all, or those of a period within the load."""
 
 
 class LoadOptions(TypedDict, total=False):
@@ -39,7 +39,7 @@ class LoadOptions(TypedDict, total=False):
 def requested_days(
     client: LedgerClient, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None
 ) -> tuple[Period, tuple[str, ...]]:
-    """Days that a call requests of a client, and what to note of their zone: the given one, the client's, or UTC."""
+    """Return the requested days with notes on their zone."""
     require_type(client, LedgerClient, "client", CLIENT_HINT)
     day_zone = choose_zone(time_zone, client.time_zone)
     return Period(start_date, end_date, day_zone.name), day_zone.notes
@@ -47,7 +47,7 @@ def requested_days(
 
 @dataclass(frozen=True)
 class LoadRequest:
-    """The line entries that one load requests, and how.
+    """The line entries that a load requests, and its options.
 
     `filters` are query parameters that select lines, by name, None where not given. `verified` are the days whose lines
     must be those of one moment; None checks the newest lines of each ledger.
@@ -72,7 +72,7 @@ class LoadRequest:
         end_date: DateLike,
         **options: Unpack[LoadOptions],
     ) -> Self:
-        """Check the arguments of a public function; nothing is sent."""
+        """Check the arguments of a public function; send nothing."""
         period, notes = requested_days(client, start_date, end_date, options.get("time_zone"))
         return cls(
             client=client,
@@ -92,12 +92,12 @@ class LoadRequest:
         return self.client.scale
 
     def page_options(self) -> dict[str, Any]:
-        """Options of ``LedgerClient.list_line_entries`` for every page."""
+        """Return the options of ``LedgerClient.list_line_entries`` for every page."""
         filters = {name: value for name, value in self.filters.items() if value is not None}
         return {"expand": sorted(self.expand), "limit": PAGE_SIZE} | filters
 
     def as_json(self) -> dict[str, Any]:
-        """Everything that decides which lines are sent and which columns they have."""
+        """Return all values that determine the lines and their columns."""
         return {
             "base_url": self.client.base_url,
             "instance_id": self.client.instance_id,
@@ -112,7 +112,7 @@ class LoadRequest:
 
 @dataclass(frozen=True)
 class Window:
-    """Some days of one ledger, read page by page; `expected_pages` is None where nothing is known yet.
+    """Some days of one ledger, read page by page; `expected_pages` is None if unknown.
 
     The pages of a window `with_ledger` show the fields of the ledger and of its parents too.
     """
@@ -124,7 +124,7 @@ class Window:
 
     @property
     def expected_lines(self) -> float:
-        """Expected lines, 0 where nothing is known."""
+        """Expected lines; 0 if unknown."""
         return (self.expected_pages or 0) * PAGE_SIZE
 
     def __str__(self) -> str:
@@ -132,7 +132,7 @@ class Window:
 
 
 def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | None:
-    """Days of a load that must be unchanged at its end; None where only the newest lines are checked."""
+    """Return the days that must be unchanged; None for the newest lines."""
     if isinstance(consistency, Period):
         if consistency.time_zone == loaded.time_zone and loaded.covers(consistency):
             return consistency
@@ -145,14 +145,14 @@ def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | No
 
 
 def check_in_flight(in_flight: int) -> int:
-    """Return `in_flight` if it is a number of requests that can be sent in parallel."""
+    """Return `in_flight` if it is a positive number of requests."""
     if isinstance(in_flight, bool) or not isinstance(in_flight, int) or in_flight < 1:
         raise InputError(f"in_flight must be a whole number of at least 1, not {in_flight!r}")
     return in_flight
 
 
 def check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
-    """Ids of the ledgers to load, each once."""
+    """Return the ids of the ledgers to load, each once."""
     if not isinstance(ledger_ids, Iterable) or hasattr(ledger_ids, "columns"):  # a DataFrame iterates over its columns
         raise InputError(f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']")
     ids = (ledger_ids,) if isinstance(ledger_ids, str) else tuple(dict.fromkeys(ledger_ids))

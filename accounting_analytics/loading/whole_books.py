@@ -1,8 +1,8 @@
-"""All line entries of books, and the ledgers that are found while these are read: each page is requested once.
+"""All line entries and ledgers of books, with each page requested once.
 
-The balances of a report name the ledgers that report cash flow. The lines of a ledger name the ledgers opposite to it,
-whose lines are read next, until no new one is named. All days that the service accepts are read, so that the first
-entry is certain; lines after the last day that was asked for serve to find ledgers only.
+The balances of a report name the ledgers that report cash flow. The lines of a ledger name the opposing ledgers, whose
+lines are read next, until no new ledger is named. All days that the service accepts are read, so that the first entry
+is certain; lines after the last requested day only help to find ledgers.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def load_whole_books(
     progress: bool | None,
     notes: tuple[str, ...],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Load the lines until the last day that is asked for, and all ledgers; a chart that was kept is extended."""
+    """Load the lines until the last requested day, and all ledgers."""
     options = _Options(asked, parents, check_in_flight(in_flight), allow_partial, progress, notes)
     search = _begin(client, options)
     known = [] if chart is None else chart.to_dict("records")
@@ -80,10 +80,10 @@ def load_whole_books_in_order(
     parents: Mapping[str, str | None],
     progress: bool | None,
 ) -> pd.DataFrame:
-    """Load the lines of all days into a Parquet file ordered by (datetime, id), and return the ledgers.
+    """Load all lines into an ordered Parquet file; return the ledgers.
 
-    Memory holds the windows in flight; `checkpoint` keeps those that were read, as of
-    :func:`~accounting_analytics.loading.ordered_load.load_in_order`. Where no ledger is found no file is written.
+    Memory holds the windows in flight; `checkpoint` keeps those that were read, as in
+    :func:`~accounting_analytics.loading.ordered_load.load_in_order`. If no ledger is found, no file is written.
     """
     options = _Options(asked, parents, DEFAULT_IN_FLIGHT, allow_partial=False, progress=progress, notes=())
     search = _begin(client, options)
@@ -100,7 +100,7 @@ def load_whole_books_in_order(
 
 
 class _Options(NamedTuple):
-    """How books are loaded; see :func:`~accounting_analytics.load_books`."""
+    """Options of a load of books; see :func:`~accounting_analytics.load_books`."""
 
     asked: Period
     parents: Mapping[str, str | None]
@@ -111,7 +111,7 @@ class _Options(NamedTuple):
 
 
 def _begin(client: LedgerClient, options: _Options) -> LedgerSearch:
-    """Find the ledgers that report cash flow, and which days the service accepts."""
+    """Find the cash ledgers, and the days that the service accepts."""
     search = LedgerSearch(client, options.asked.time_zone, options.in_flight)
     search.read_cash_ledgers(options.asked.end_date)
     search.find_accepted_days(options.asked)
@@ -121,7 +121,7 @@ def _begin(client: LedgerClient, options: _Options) -> LedgerSearch:
 
 
 def _request(client: LedgerClient, search: LedgerSearch, options: _Options) -> LoadRequest:
-    """Describe the load of all accepted days, whose ledgers are found."""
+    """Describe the load of all accepted days of the found ledgers."""
     return LoadRequest(
         client=client,
         ledger_ids=(),
@@ -142,48 +142,48 @@ def _read(
     options: _Options,
     known: Iterable[Mapping[Hashable, Any]] = (),
 ) -> tuple[LoadedWindows, pd.DataFrame]:
-    """Read all lines of all ledgers; those that the store has are not requested again."""
+    """Read all lines of all ledgers that the store lacks."""
     request, missing = _request(client, search, options), list[MissingWindow]()
     with store, LoadProgress(options.progress, lambda: client.quota.remaining) as bar, naming_what_is_safe(store):
         reader = WindowReader(request, last_day=options.asked.end_date)
-        reader.shown |= {one.window.ledger_id: one.shown for one in store.windows if one.shown}
-        finished = len(store.windows)
-        bar.update(sum(one.counts.lines for one in store.windows))
+        reader.shown |= {finished.window.ledger_id: finished.shown for finished in store.windows if finished.shown}
+        read_before = len(store.windows)
+        bar.update(sum(finished.counts.lines for finished in store.windows))
         while search.unprobed:
             missing += _read_new(search, reader, store, bar)
             for row in known:
                 keep_fields(search.found[row["id"]], row)
             search.read_higher_parents(options.parents)
-        check_newest_days(reader, store, {one.window.ledger_id for one in store.windows[finished:]})
+        check_newest_days(reader, store, {finished.window.ledger_id for finished in store.windows[read_before:]})
     return LoadedWindows(request, tuple(store.windows), tuple(missing)), search.frame(options.parents, {})
 
 
 def _read_new(
     search: LedgerSearch, reader: WindowReader, store: WindowStore, progress: LoadProgress
 ) -> list[MissingWindow]:
-    """Read the ledgers that were found last, and add those that their lines name."""
-    found, search.unprobed = sorted(search.unprobed, key=lambda one: one.id), []
-    unread = unread_windows((one.id for one in found), search.days, store.windows)
-    windows = [replace(one, with_ledger=True) for one in unread]
+    """Read new ledgers, and add those that their lines name."""
+    found, search.unprobed = sorted(search.unprobed, key=lambda ledger: ledger.id), []
+    unread = unread_windows((ledger.id for ledger in found), search.days, store.windows)
+    windows = [replace(window, with_ledger=True) for window in unread]
     reader.requests_to_come.add_windows(windows)
     try:
         missing = read_windows(reader, windows, store, progress)
     except NotFoundError as error:
-        given = [one.id for one in found if one.found_by == GIVEN_PARENTS and one.id in str(error)]
+        given = [ledger.id for ledger in found if ledger.found_by == GIVEN_PARENTS and ledger.id in str(error)]
         if not given:
             raise
         raise InputError(f"parents: ledger {quote(given[0])} does not exist in this instance; correct its id") from None
     of_ledgers = group_by_ledger(store.windows)
-    for ledger in found:  # in an order of their own, whichever thread read them first
+    for ledger in found:  # by id, whichever thread read them first
         if ledger.id in reader.shown and ledger.fields is None:
             search.set_fields(ledger, reader.shown[ledger.id])
-        for window in sorted(of_ledgers[ledger.id], key=lambda one: one.window.period):
+        for window in sorted(of_ledgers[ledger.id], key=lambda finished: finished.window.period):
             _follow(search, window)
     return missing
 
 
 def _follow(search: LedgerSearch, window: FinishedWindow) -> None:
-    """Add the ledgers that are opposite to the lines of a window, and the days of these."""
+    """Add the opposing ledgers of a window's lines, and their days."""
     table = window.read_table()
     if not table.num_rows:
         return

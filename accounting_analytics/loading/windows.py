@@ -1,9 +1,9 @@
-"""Windows: the days of a ledger, split so that they can be read in parallel, each read page by page to its end.
+"""Windows: parts of a ledger's days, read in parallel, each page by page.
 
-Pages can only be followed one after the other, so a ledger of many pages is read as several windows of days. How many
-days make a window is estimated from how many lines lie on the days of the first page. The order in which the service
-sends lines only helps this estimate; a window is complete because its own query is read to its end. The threads that
-read windows take any work that may split into smaller pieces of work.
+Pages can only be followed one after the other, so a ledger of many pages is read as several windows of days. The number
+of days in a window is estimated from the lines per day on the first page. The order in which the service sends lines
+only helps this estimate; a window is complete because its own query is read to its end. The threads that read windows
+run any work that may split into smaller pieces of work.
 """
 
 from __future__ import annotations
@@ -50,20 +50,20 @@ Work = TypeVar("Work")
 Result = TypeVar("Result")
 
 MIN_PAGES_TO_SPLIT = 5
-"""Fewer remaining pages than these are read one after the other."""
+"""Fewer remaining pages are read one after the other."""
 _DAY = dt.timedelta(days=1)
 _ATTEMPTS = 3
 _JOIN_TIMEOUT = 4.0
 """Seconds to wait for threads after a failure; a call that hangs ends by its own deadline."""
 _MAX_PAGES_PER_WINDOW = 10
 _MAX_WINDOWS = 4
-"""Windows for each request in flight that one split makes at most."""
+"""Largest number of windows of a split for each request in flight."""
 _LEFT_EMPTY = 0.1
-"""Share of the last page of a window that stays empty on average: one line too many costs another page."""
+"""Share of a window's last page that stays empty on average: one line too many costs another page."""
 
 
 class WindowCounts(msgspec.Struct, frozen=True):
-    """How many lines and pages a window has, and how many values were normalized."""
+    """Numbers of lines, pages and normalized values of a window."""
 
     lines: int
     pages: int
@@ -76,7 +76,7 @@ class WindowCounts(msgspec.Struct, frozen=True):
 class FinishedWindow:
     """A window that was read to its end, from `read_at` on; `read_table` returns its lines by (datetime, id).
 
-    `shown` are the fields of its ledger, where pages of the ledger have shown them.
+    `shown` are the fields of its ledger, if pages have shown them.
     """
 
     window: Window
@@ -88,21 +88,21 @@ class FinishedWindow:
 
 
 def group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[FinishedWindow]]:
-    """Finished windows of each ledger."""
+    """Group finished windows by ledger."""
     by_ledger: defaultdict[str, list[FinishedWindow]] = defaultdict(list)
-    for one in windows:
-        by_ledger[one.window.ledger_id].append(one)
+    for finished in windows:
+        by_ledger[finished.window.ledger_id].append(finished)
     return by_ledger
 
 
 def should_split(window: Window, density: DensityEstimate, pages_read: int) -> bool:
-    """Whether so many pages remain that splitting the window is worth reading its first pages again."""
+    """Return whether splitting outweighs reading the first pages again."""
     unexpected = window.expected_pages is None or pages_read + density.pages > 2 * window.expected_pages
     return unexpected and density.pages >= max(MIN_PAGES_TO_SPLIT, 4 * pages_read)
 
 
 def split(window: Window, density: DensityEstimate, in_flight: int) -> list[Window]:
-    """Split a dense window into windows of a few pages, enough of them to be read in parallel.
+    """Split a dense window into windows of a few pages, to read in parallel.
 
     A window has a fair share of the pages, few enough to balance, and is not quite full, so that few spill over. The
     days that the page covers are one more window. Of a very long window only the days next to the page are split; the
@@ -122,24 +122,24 @@ def split(window: Window, density: DensityEstimate, in_flight: int) -> list[Wind
 
 
 def halve(window: Window) -> list[Window]:
-    """Both halves of a window of at least two days."""
+    """Split a window of at least two days into halves."""
     days = (window.period.days + 1) // 2
     return [Window(window.ledger_id, period) for period in window.period.windows(days)]
 
 
 def gaps(ledger_id: str, period: Period, finished: Iterable[Period]) -> list[Window]:
-    """Windows of the days of a period that are not finished."""
+    """Return windows of the days of a period that are not finished."""
     left = subtract_days([DayRange.of_period(period)], map(DayRange.of_period, finished))
     return [Window(ledger_id, Period(first, last, period.time_zone)) for first, last in left]
 
 
 def unread_windows(ledger_ids: Iterable[str], period: Period, finished: Iterable[FinishedWindow]) -> list[Window]:
-    """Windows of the days of each ledger that are not finished."""
+    """Return windows of the days of each ledger that are not finished."""
     by_ledger = group_by_ledger(finished)
     return [
         window
         for ledger_id in ledger_ids
-        for window in gaps(ledger_id, period, [one.window.period for one in by_ledger[ledger_id]])
+        for window in gaps(ledger_id, period, [read_window.window.period for read_window in by_ledger[ledger_id]])
     ]
 
 
@@ -150,9 +150,9 @@ class LoadStoppedError(Exception):
 class WindowReader:
     """Reads windows of one request; several threads may use it in parallel.
 
-    Dense windows are split into as many as are read in parallel, and more. When `stop` is set, no further page is
-    requested. `unread` are the windows that the load begins with, and few lines are expected after `last_day`. `shown`
-    are the ledgers that windows have shown, by id.
+    Dense windows are split into at least as many as are read in parallel. When `stop` is set, no further page is
+    requested. The load begins with the windows `unread`; few lines are expected after `last_day`. `shown` are the
+    ledgers that windows have shown, by id.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class WindowReader:
         self._began = dt.datetime.now(dt.UTC)
 
     def read(self, window: Window) -> FinishedWindow | list[Window]:
-        """Read a window to its end, or return the smaller windows to read instead."""
+        """Read a window to its end, or return smaller windows instead."""
         may_split = self.request.in_flight > 1 and window.period.days > 1
         pages = []
         try:
@@ -201,7 +201,7 @@ class WindowReader:
         return self._join(window, pages)
 
     def _pages(self, window: Window) -> Iterator[DecodedPage]:
-        """Request and decode page after page; threads wait for the service in parallel."""
+        """Request and decode page after page; threads share the wait."""
 
         def decoder_of_page(number: int) -> Callable[[bytes], DecodedPage]:
             self._require_running()
@@ -244,7 +244,7 @@ class WindowReader:
         return page
 
     def _show(self, ledger_id: str, fields: Ledger | None) -> None:
-        """Keep a copy of the fields of a ledger: the originals would hold the memory of their page."""
+        """Copy a ledger's fields, because the originals hold their page's memory."""
         if fields is not None:
             self.shown[ledger_id] = msgspec.json.decode(msgspec.json.encode(fields), type=Ledger)
 
@@ -274,7 +274,7 @@ def run_in_parallel(
     threads: int,
     stop: threading.Event | None = None,
 ) -> Iterator[Result]:
-    """Yield the results of pieces of work in the order of completion; a piece may return smaller pieces instead.
+    """Yield results in order of completion; a piece may return smaller pieces.
 
     The first error stops all work and is raised; `stop` is set then, so that `function` can end early. The threads are
     daemons: an interrupted program does not wait for the last response of a slow service.
@@ -287,7 +287,7 @@ def run_in_parallel(
         while (next_piece := work.get()) is not None and not stop.is_set():
             completed.put(_call(function, next_piece))
 
-    completed.put(_call(list, pieces))  # all of the work splits into these
+    completed.put(_call(list, pieces))  # the first piece of work splits into all others
     pending = 1
     workers = [threading.Thread(target=run, name=f"loader-{number}", daemon=True) for number in range(threads)]
     for worker in workers:
@@ -313,7 +313,7 @@ def run_in_parallel(
 
 
 def _call(function: Callable[[Work], Result], piece: Work) -> Future[Result]:
-    """Return the result or the error of a piece of work."""
+    """Run a piece of work, and return its result or error."""
     future: Future[Result] = Future()
     try:
         future.set_result(function(piece))
@@ -323,7 +323,7 @@ def _call(function: Callable[[Work], Result], piece: Work) -> Future[Result]:
 
 
 def _end(workers: list[threading.Thread], work: SimpleQueue[Work | None]) -> None:
-    """Let threads end that have nothing to do any more."""
+    """End the threads that have no more work."""
     for _ in workers:
         work.put(None)
     deadline = time.monotonic() + _JOIN_TIMEOUT
