@@ -1,4 +1,4 @@
-"""Local books: line entries and ledgers of a service in a folder, compared with its reports at every sync."""
+"""Local books: a service's line entries and ledgers in a folder, compared at every sync."""
 
 from accounting_analytics.local_books.local_books import LocalBooks, connect, open_synced
 

@@ -1,4 +1,4 @@
-"""`Drift`: what changed between two versions of local books, by month and ledger, in exact money."""
+"""`Drift`: exact changes between two versions of local books, by month and ledger."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ADDED, _REMOVED, _RECATEGORIZED, _AMENDED = KINDS
 _MARKS = [CHANGE, KIND, AMOUNT]
 _TEXTS = ("transaction_description", "journal_entry_description")
 _OF_ENTRY = ("id", "ledger_id", "journal_entry_id", *_TEXTS, "datetime", "signed_amount")
-"""Columns of the lines that an entry is described by."""
+"""Columns of the lines that describe an entry."""
 _CREDIT_TYPES = (LedgerType.LIABILITY, LedgerType.EQUITY, LedgerType.REVENUE)
 
 
@@ -64,11 +64,11 @@ class Drift(Result):
     Amounts have the sign of the statements: more of a ledger on the normal side of its type is positive, so that sales
     that grew are a positive change. The change of cash, that of a month, is positive where there is more cash.
 
-    A line is the one with the same id. It is ``recategorized`` if it is on another ledger with the same amount, side,
-    time and journal entry; any other difference makes it ``amended``. Where the ids of other lines or ledgers are all
-    that differs in a line (``opposing_ledger_ids``, ``related_line_entry_id``, ``journal_entry_line_entry_ids``), it is
-    only listed, as amended, if its journal entry has no other change. What belongs to the ledger (``ledger_name``,
-    ``editable``) is not compared.
+    Lines are compared by id. A line is ``recategorized`` if it is on another ledger with the same amount, side, time
+    and journal entry; any other difference makes it ``amended``. If only ids of other lines or ledgers differ in a line
+    (``opposing_ledger_ids``, ``related_line_entry_id``, ``journal_entry_line_entry_ids``), it is listed, as amended,
+    only if its journal entry has no other change. Fields of the ledger (``ledger_name``, ``editable``) are not
+    compared.
 
     Parameters
     ----------
@@ -101,20 +101,20 @@ class Drift(Result):
 
     @property
     def lines(self) -> pd.DataFrame:
-        """Lines that changed, as they were (``change`` is ``before``) and as they are (``after``), with their kind."""
+        """Changed lines before (``change`` is ``before``) and ``after``, with their kind."""
         lines = self._exact_lines(self._lines)
         return LineEntries.with_floats(lines).assign(**{AMOUNT: in_floats(lines[AMOUNT])})
 
     @property
     def by_entry(self) -> pd.DataFrame:
-        """:class:`~accounting_analytics.schemas.EntryDrift`: one row for each journal entry of which a line changed.
+        """:class:`~accounting_analytics.schemas.EntryDrift`: one row for each journal entry with a changed line.
 
-        What an entry moved in cash is that of all its lines, so that the changes of all entries sum to the change of
+        The cash movement of an entry is that of all its lines, so that the changes of all entries sum to the change of
         cash in all months, if no period was given.
         """
         changed = self._lines.select(["journal_entry_id", "id", "ledger_id", KIND]).to_pandas()
         lines_once = changed.drop_duplicates(["id", KIND])
-        names = changed["ledger_id"].map({one.ledger_id: one.ledger_name for one in self._changes})
+        names = changed["ledger_id"].map({change.ledger_id: change.ledger_name for change in self._changes})
         ledgers = names.groupby(changed["journal_entry_id"]).agg(lambda of_entry: ", ".join(of_entry.unique()))
         lines = with_local_dates(self._entry_lines, self.time_zone).to_pandas()
         entries = lines.drop_duplicates("journal_entry_id").sort_values(["datetime", "journal_entry_id"])
@@ -127,28 +127,31 @@ class Drift(Result):
             "journal_entry_id": ids,
             "local_date": list(entries["local_date"]),
             "description": list(entries["journal_entry_description"]),
-            "counterparty": [payees.get(one) for one in ids],
-            "ledgers": [ledgers[one] for one in ids],
-            "kind": [_entry_kind(counts.loc[one], is_old=one in before, is_new=one in after) for one in ids],
+            "counterparty": [payees.get(entry_id) for entry_id in ids],
+            "ledgers": [ledgers[entry_id] for entry_id in ids],
+            "kind": [
+                _entry_kind(counts.loc[entry_id], is_old=entry_id in before, is_new=entry_id in after)
+                for entry_id in ids
+            ],
             "lines_added": list(counts[_ADDED]),
             "lines_removed": list(counts[_REMOVED]),
             "lines_changed": list(counts[_RECATEGORIZED] + counts[_AMENDED]),
-            "before": [before.get(one, zero) for one in ids],
-            "after": [after.get(one, zero) for one in ids],
-            "change": [EXACT.subtract(after.get(one, zero), before.get(one, zero)) for one in ids],
+            "before": [before.get(entry_id, zero) for entry_id in ids],
+            "after": [after.get(entry_id, zero) for entry_id in ids],
+            "change": [EXACT.subtract(after.get(entry_id, zero), before.get(entry_id, zero)) for entry_id in ids],
         }
         return EntryDrift.from_columns(columns, self.scale)
 
     def _cash_of_entries(self, lines: pd.DataFrame) -> dict[str, Decimal]:
-        """Sum what each entry moved in cash; zero where it moved none."""
+        """Sum the cash movement of each entry; zero if it moved none."""
         is_cash = lines["ledger_id"].isin(self._cash)
         amounts = lines["signed_amount"].where(is_cash, from_minor_units(0, self.scale))
         return sum_by_key(zip(lines["journal_entry_id"], amounts, strict=True))
 
     @property
     def months(self) -> list[str]:
-        """Months of which a line changed."""
-        return sorted({one.month for one in self._changes})
+        """Months with a changed line."""
+        return sorted({change.month for change in self._changes})
 
     @property
     def line_counts(self) -> dict[str, int]:
@@ -160,15 +163,17 @@ class Drift(Result):
     @property
     def figures(self) -> list[Figure]:
         """The change of each ledger in each month, in the order of the frame."""
-        return [self._figure(key) for key in dict.fromkeys(one.keys(one.ledger_id)[1] for one in self._changes)]
+        return [
+            self._figure(key) for key in dict.fromkeys(change.keys(change.ledger_id)[1] for change in self._changes)
+        ]
 
     def __getitem__(self, key: str) -> Figure:
-        """Figure of a month, of a ledger in a month, or of a kind of its changes."""
+        """Return the figure of a month, ledger, or kind of change."""
         forms = "a month, a ledger or a kind in .frame, written like 2025-03, 2025-03|Rent or 2025-03|Rent|amended"
         return self._figure(find_row(self._names, key, f"give {forms}" if self._changes else "no line changed"))
 
     def summary(self) -> str:
-        """One line: how many lines changed, and between which versions."""
+        """Count the changes, and name the versions, in one line."""
         if not self._changes:
             return f"No line changed between {self.before} and {self.after}."
         lines, entries, months = (
@@ -179,16 +184,17 @@ class Drift(Result):
 
     def _parts(self) -> Iterator[ResultPart]:
         texts = [
-            f"{one.month}  {one.ledger_name}: {format_amount(one.amount)}, {count_of(one.entries, 'entry')}, {one.kind}"
-            for one in self._changes
+            f"{change.month}  {change.ledger_name}: {format_amount(change.amount)}, "
+            f"{count_of(change.entries, 'entry')}, {change.kind}"
+            for change in self._changes
         ]
         yield ResultPart(first_lines(texts), html=self._changes_html)
 
     def _changes_html(self) -> str:
-        """Write the changes of ledgers, whose lines unfold: those that were with the opposite sign."""
+        """Write the changes of ledgers, whose lines unfold."""
         rows = [
-            (f"{one.month}  {one.ledger_name}, {one.kind}", [self._figure(one.keys(one.ledger_id)[2])])
-            for one in self._changes[:MAX_HTML_ROWS]
+            (f"{change.month}  {change.ledger_name}, {change.kind}", [self._figure(change.keys(change.ledger_id)[2])])
+            for change in self._changes[:MAX_HTML_ROWS]
         ]
         if not rows:
             return ""
@@ -216,30 +222,29 @@ class Drift(Result):
 
     def exact(self) -> pd.DataFrame:
         """Return the rows of the frame with Arrow decimals."""
-        columns = {name: [getattr(one, name) for one in self._changes] for name in LedgerChange._fields}
+        columns = {name: [getattr(change, name) for change in self._changes] for name in LedgerChange._fields}
         return LedgerDrift.exact_from_columns(columns, self.scale)
 
     @cached_property
     def _sums(self) -> dict[str, Decimal]:
         """Exact amount of each key."""
         amounts: list[tuple[str, Decimal]] = []
-        for one in self._changes:
-            month, *others = one.keys(one.ledger_id)
-            cash = -one.amount if one.ledger_id in self._credit else one.amount
-            amounts.append((month, cash if one.ledger_id in self._cash else from_minor_units(0, self.scale)))
-            amounts += [(key, one.amount) for key in others]
+        for change in self._changes:
+            month, *others = change.keys(change.ledger_id)
+            cash = -change.amount if change.ledger_id in self._credit else change.amount
+            amounts.append((month, cash if change.ledger_id in self._cash else from_minor_units(0, self.scale)))
+            amounts += [(key, change.amount) for key in others]
         return sum_by_key(amounts)
 
     @cached_property
     def _names(self) -> LedgerNames:
         """Keys as people write them, with the names of ledgers."""
         names: dict[str, str] = {}
-        for one in self._changes:
-            names |= zip(one.keys(one.ledger_id), one.keys(one.ledger_name), strict=True)
+        for change in self._changes:
+            names |= zip(change.keys(change.ledger_id), change.keys(change.ledger_name), strict=True)
         return LedgerNames(names, Hierarchy({}))
 
     def _figure(self, key: str) -> Figure:
-        """Figure of a key."""
         exact = self._sums[key]
         units = to_minor_units(exact, self.scale)
         month, *rest = self._names.name(key).split(KEY_SEPARATOR, 1)
@@ -254,7 +259,7 @@ class Drift(Result):
         )
 
     def _entries(self, key: str, units: int) -> pd.DataFrame:
-        """Lines of a key, if they sum to its amount."""
+        """Return the lines of a key, checked against its amount."""
         month, *rest = key.split(KEY_SEPARATOR)
         chosen = {MONTH: [month], "ledger_id": rest[:1] or self._cash, KIND: rest[1:] or KINDS}
         lines = self._lines
@@ -265,7 +270,7 @@ class Drift(Result):
         return checked_entries(self._exact_lines(lines), units, self.scale)
 
     def _exact_lines(self, lines: pa.Table) -> pd.DataFrame:
-        """Lines as a frame of line entries with exact amounts, and what changed."""
+        """Convert lines to a frame with exact amounts and their changes."""
         frames = []
         for change in (BEFORE, AFTER):  # each version has a line once
             table = lines.filter(pc.equal(lines[CHANGE], change))
@@ -278,7 +283,7 @@ class Drift(Result):
 
 
 def compare_versions(folder: BooksFolder, before: Version, after: Version, period: Period | None = None) -> Drift:
-    """Lines that differ between two versions, of which only the months are read whose files differ."""
+    """Compare the lines of two versions; read only months with changed files."""
     months = before.changed_months(after)
     return compare_lines(
         folder.read_lines(before, months),
@@ -293,11 +298,11 @@ def compare_versions(folder: BooksFolder, before: Version, after: Version, perio
 
 
 def changes_of_closed_periods(folder: BooksFolder, version: Version) -> Iterator[tuple[ClosedPeriod, Drift]]:
-    """Each closed period of a version, and its lines that have changed since it was closed."""
+    """Yield each closed period of a version, with its later changes."""
     versions = folder.versions()
-    for one in version.closed:
-        days = Period(one.start_date, one.end_date, version.time_zone)
-        yield one, compare_versions(folder, versions[one.version], version, days)
+    for closed_period in version.closed:
+        days = Period(closed_period.start_date, closed_period.end_date, version.time_zone)
+        yield closed_period, compare_versions(folder, versions[closed_period.version], version, days)
 
 
 def compare_lines(
@@ -312,9 +317,10 @@ def compare_lines(
     period: Period | None = None,
     notes: Iterable[str] = (),
 ) -> Drift:
-    """Compare two tables of exact lines, from which equal months may be left out; a period limits what is listed.
+    """Compare two tables of exact lines; a period limits the result.
 
-    A line that was moved to another month is amended in both, out of the one and into the other.
+    Equal months may be left out of the tables. A line that was moved to another month is amended in both, out of the
+    one and into the other.
     """
     lines = find_changed_lines(before, after, time_zone=time_zone, scale=scale)
     if period is not None:
@@ -332,7 +338,7 @@ def compare_lines(
 
 
 def _lines_of_entries(before: pa.Table, after: pa.Table, entry_ids: pa.Array) -> pa.Table:
-    """All lines of some entries, as they are and as they were."""
+    """Return all lines of entries, after and before."""
     sides = []
     for change, table in ((AFTER, after), (BEFORE, before)):
         lines = table.filter(pc.is_in(table["journal_entry_id"], value_set=entry_ids))
@@ -342,7 +348,7 @@ def _lines_of_entries(before: pa.Table, after: pa.Table, entry_ids: pa.Array) ->
 
 
 def _entry_kind(counts: pd.Series[int], *, is_old: bool, is_new: bool) -> str:
-    """Kind of an entry by those of its changed lines, and which versions have it."""
+    """Return the kind of an entry, from its lines and versions."""
     if not is_old or not is_new:
         return _ADDED if is_new else _REMOVED
     return _RECATEGORIZED if counts[_RECATEGORIZED] == counts.sum() else _AMENDED

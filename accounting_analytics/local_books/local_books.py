@@ -1,4 +1,4 @@
-"""`LocalBooks`: line entries and ledgers of a service in a folder, every version of them, compared with its reports."""
+"""`LocalBooks`: all versions of a service's line entries and ledgers in a folder."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _HISTORY = [
     "complete", "kept", "verdict",
 ]  # fmt: skip
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""What an address of an object store begins with, also as a path: ``s3:/``; a drive has one letter."""
+"""Start of the address of an object store, also as a path: ``s3:/``; a drive has one letter."""
 
 
 @dataclass(frozen=True, repr=False)
 class LocalBooks(VersionReader, Result):
-    """Local books: what a service held at the last sync, and at every sync before.
+    """Local books: the content of a service at the last sync, and at every sync before.
 
     Functions that load from a client, and those that take line entries, take books as well.
 
@@ -56,7 +56,7 @@ class LocalBooks(VersionReader, Result):
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
-        """Open the local books of a folder; one that is new or empty has none until the first :meth:`sync`.
+        """Open the local books of a folder; a new or empty folder has none until the first :meth:`sync`.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class LocalBooks(VersionReader, Result):
         Returns
         -------
         SyncResult
-            What was compared, and what changed; ``ties`` is whether every month agrees with its report.
+            Comparisons and changes; ``ties`` is true if every month agrees with its report.
 
         Raises
         ------
@@ -171,7 +171,7 @@ class LocalBooks(VersionReader, Result):
         )
 
     def as_of(self, when: When) -> LocalBooks:
-        """Return the books as they were: at a version, or the newest one at an instant or at the end of a local day.
+        """Return the books at a version, or the newest version at an instant or at the end of a local day.
 
         Raises
         ------
@@ -223,7 +223,7 @@ class LocalBooks(VersionReader, Result):
         return compare_versions(self._storage, first, last, days)
 
     def close(self, period: Period) -> Self:
-        """Close some days: a later change of their lines raises an alarm in every sync until they are closed again.
+        """Close some days: later changes of their lines raise an alarm in every sync until they are closed again.
 
         Returns
         -------
@@ -234,7 +234,9 @@ class LocalBooks(VersionReader, Result):
         days = self._require_days(period)
         with self._storage.locked():
             last, at = self._storage.versions()[-1], dt.datetime.now(dt.UTC)
-            closed = {(one.start_date, one.end_date): one for one in last.closed}
+            closed = {
+                (closed_period.start_date, closed_period.end_date): closed_period for closed_period in last.closed
+            }
             closed[days.start_date, days.end_date] = ClosedPeriod(days.start_date, days.end_date, at, last.number + 1)
             version = msgspec.structs.replace(
                 last,
@@ -242,55 +244,58 @@ class LocalBooks(VersionReader, Result):
                 action="close",
                 written_at=at,
                 changes=LineChanges(),
-                closed=tuple(one for _, one in sorted(closed.items())),
+                closed=tuple(closed_period for _, closed_period in sorted(closed.items())),
             )
             self._storage.commit(version)
         self._read(version)
         return self
 
     def closed(self) -> pd.DataFrame:
-        """Return the closed periods: ``start_date, end_date, closed_at, version`` and how many lines changed since."""
+        """Return the closed periods with the number of lines changed since.
+
+        The columns are ``start_date, end_date, closed_at, version, changed_lines``.
+        """
         rows = [
-            (*msgspec.structs.astuple(one), sum(drift.line_counts.values()))
-            for one, drift in changes_of_closed_periods(self._storage, self._version)
+            (*msgspec.structs.astuple(closed_period), sum(drift.line_counts.values()))
+            for closed_period, drift in changes_of_closed_periods(self._storage, self._version)
         ]
         frame = pd.DataFrame(rows, columns=["start_date", "end_date", "closed_at", "version", "changed_lines"])
         days = dict.fromkeys(("start_date", "end_date"), "datetime64[us]")
         return frame.astype(days | {"closed_at": "datetime64[us, UTC]"})
 
     def alarms(self) -> tuple[str, ...]:
-        """Return a sentence for each closed period whose lines have changed since."""
+        """Return a sentence for each closed period that has changed since."""
         return tuple(
-            f"{days_label(Period(one.start_date, one.end_date))} changed since it was closed on "
-            f"{day_label(one.closed_at)}. {drift.summary()}"
-            for one, drift in changes_of_closed_periods(self._storage, self._version)
+            f"{days_label(Period(closed_period.start_date, closed_period.end_date))} changed since it was closed on "
+            f"{day_label(closed_period.closed_at)}. {drift.summary()}"
+            for closed_period, drift in changes_of_closed_periods(self._storage, self._version)
             if len(drift.frame)
         )
 
     def history(self) -> pd.DataFrame:
-        """Return the versions, newest first: when, why, what changed, what was compared, and whether they are kept."""
+        """Return the versions, newest first: time, action, changes, comparison, and whether they are kept."""
         rows = [
             {
-                "version": one.number,
-                "at": one.written_at,
-                "action": one.action,
-                "lines": one.lines,
-                "added": one.changes.added,
-                "removed": one.changes.removed,
-                "changed": one.changes.changed,
-                "months_changed": len(one.changes.months),
-                "months_compared": len(one.months) if one.synced_at == one.written_at else 0,
-                "ties": one.ties,
-                "complete": one.complete,
-                "kept": self._storage.has_files(one),
-                "verdict": one.summary(),
+                "version": version.number,
+                "at": version.written_at,
+                "action": version.action,
+                "lines": version.lines,
+                "added": version.changes.added,
+                "removed": version.changes.removed,
+                "changed": version.changes.changed,
+                "months_changed": len(version.changes.months),
+                "months_compared": len(version.months) if version.synced_at == version.written_at else 0,
+                "ties": version.ties,
+                "complete": version.complete,
+                "kept": self._storage.has_files(version),
+                "verdict": version.summary(),
             }
-            for one in reversed(self._storage.versions())
+            for version in reversed(self._storage.versions())
         ]
         return pd.DataFrame(rows, columns=_HISTORY).astype({"at": "datetime64[us, UTC]"})
 
     def compact(self, keep_days: int = 90) -> int:
-        """Delete the files of old versions, and return how many there were.
+        """Delete the files of old versions, and return their number.
 
         All versions of the last `keep_days` stay, the newest of every calendar month, and those of closed periods.
         """
@@ -300,9 +305,9 @@ class LocalBooks(VersionReader, Result):
         with self._storage.locked():
             versions = self._storage.versions()
             since = dt.datetime.now(dt.UTC) - dt.timedelta(days=keep_days)
-            newest_of_month = {f"{one.written_at:%Y-%m}": one for one in versions}
-            closed = {one.version for one in versions[-1].closed} if versions else set()
-            kept = [one for one in versions if one.written_at >= since or one.number in closed]
+            newest_of_month = {f"{version.written_at:%Y-%m}": version for version in versions}
+            closed = {closed_period.version for closed_period in versions[-1].closed} if versions else set()
+            kept = [version for version in versions if version.written_at >= since or version.number in closed]
             return self._storage.remove_unused([*kept, *newest_of_month.values()])
 
     def _require_newest(self) -> None:
@@ -315,7 +320,7 @@ class LocalBooks(VersionReader, Result):
         return self.history()
 
     def summary(self) -> str:
-        """One line: the days, the version, and what the last sync proved."""
+        """Describe days, version and proof of the last sync in one line."""
         if self._current is None:
             return f"Local books in {self.folder}: none yet, sync first."
         version = self._version
@@ -365,12 +370,12 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     """
     if not options and (settings := load_settings(profile)).names_books():
         books = replace(open_synced(str(settings["books"])), **settings.presentation()._asdict())
-        return cast("LedgerClient", books)  # taken alike
+        return cast("LedgerClient", books)  # functions accept either
     return service_client.connect(profile, **options)
 
 
 def open_synced(folder: str | Path) -> LocalBooks:
-    """Open the books of a folder that has some."""
+    """Open the books of a folder, which must have some."""
     books = LocalBooks.open(folder)
     if books.version is None:
         raise InputError(

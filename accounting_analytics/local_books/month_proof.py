@@ -1,4 +1,4 @@
-"""What a month of local books shows: whether its lines agree with the service's report and its entries are complete."""
+"""Comparison of a month's lines with the service's report, and completeness of its entries."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class ComparedMonth(NamedTuple):
-    """The lines of a month compared with its report, and the balances at its end.
+    """Comparison of a month's lines with its report, and the balances at its end.
 
-    `difference` is how they differ, `incompleteness` why journal entries are not complete, each empty where all is
-    well; `places` are the days and ledgers of the entries in question, `ledger_ids` the ledgers whose sums differ.
+    `difference` and `incompleteness` are the reasons of a problem, each empty without one; `places` are the days and
+    ledgers of the entries in question, `ledger_ids` the ledgers whose sums differ.
     """
 
     difference: str
@@ -44,7 +44,7 @@ class ComparedMonth(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Why the month is not proven; empty where it is."""
+        """Reason of a month that is not proven; empty for a proven month."""
         return self.difference or self.incompleteness
 
 
@@ -57,9 +57,10 @@ def compare_month(
     scale: int,
     is_complete: bool = False,
 ) -> ComparedMonth:
-    """Recompute a month from its lines, rolled forward from the balances before it, and compare it with the report.
+    """Recompute a month from its lines, and compare it with the report.
 
-    The journal entries are checked too, if they are not known to be complete.
+    The balances before it are rolled forward. The journal entries are checked too, if they are not known to be
+    complete.
     """
     days = reported.period
     opening = None if starting_balances is None else (days.start_date, starting_balances)
@@ -81,18 +82,17 @@ def compare_month(
 
 
 def _balances(report: CashFlowReport) -> dict[str, Decimal]:
-    """Return the balances of the cash ledgers at the end of a report."""
+    """Return the cash balances at the end of a report."""
     ending = report.exact().ending_balances
     return dict(zip(ending["ledger_id"], ending["cash_balance"], strict=True))
 
 
 def _lines_of_entries(lines: pa.Table, entry_ids: Iterable[str]) -> pa.Table:
-    """Select all lines of some journal entries."""
     return lines.filter(pc.is_in(lines["journal_entry_id"], value_set=pa.array(entry_ids, pa.string())))
 
 
 def find_incompleteness(lines: pa.Table, month: Period, scale: int) -> tuple[str, list[str]]:
-    """Why the journal entries of a month are not complete, and the ids of those; empty where they are."""
+    """Describe incomplete journal entries of a month, with their ids."""
     counts = pc.value_counts(lines["id"])
     repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1)).to_pylist()
     if repeated:
@@ -105,7 +105,7 @@ def find_incompleteness(lines: pa.Table, month: Period, scale: int) -> tuple[str
 
 
 def _find_open_entries(lines: pa.Table, month: Period, scale: int) -> list[str]:
-    """Ids of the journal entries of a month that do not balance, or name a line that is not there."""
+    """Return ids of entries that do not balance or lack a line."""
     entries = ExactLines.from_frame(exact_lines(lines, month, scale=scale)).entries(month.instants())
     texts = lines["journal_entry_line_entry_ids"]  # the same in all lines of an entry
     distinct = pc.unique(texts)

@@ -1,6 +1,7 @@
-"""SQL on books, by DuckDB in memory: the tables and views of the export with the format ``duckdb``, read only.
+"""SQL on books by DuckDB in memory, read only.
 
-A query can reach nothing but the books: the connection opens no files and no network, and what it has is a copy.
+The tables and views are those of the export with the format ``duckdb``. A query can reach nothing but the books: the
+connection opens no files and no network, and it holds a copy.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 
 _HADOOP_GLOB = re.compile(r"[*?\[\]{}]")
-"""Characters of a path that Hadoop reads as a pattern, unless a backslash is before them."""
+"""Characters of a path that Hadoop reads as a pattern, unless a backslash precedes them."""
 
 
 def scan_files(engine: str, files: Sequence[Path], schema: pa.Schema) -> Any:  # noqa: ANN401 (of engines)
@@ -110,7 +111,10 @@ class BooksQueries:
         self._connection.execute(_LOCK)
 
     def query(self, text: str) -> pd.DataFrame:
-        """Run one statement that reads; decimals are float64 of their exact digits, instants are in UTC."""
+        """Run one statement that reads.
+
+        Decimals become float64 of their exact digits, instants are in UTC.
+        """
         require_type(text, str, "query", _ALLOWED)
         with self._lock:
             self._require_reading(text)
@@ -139,10 +143,10 @@ class BooksQueries:
             raise InputError(f"{kind.name} is not a query, and local books are read only; {_ALLOWED}")
 
     def _frame(self, rows: pa.Table, names: list[str], types: list[Any]) -> pd.DataFrame:
-        """Frame of an answer; a name that occurs again gets a number, as ``id_1``."""
+        """Convert an answer to a frame; number repeated names: ``id_1``."""
         columns: dict[str, pd.Series[Any]] = {}
         for position, (name, dtype) in enumerate(zip(names, types, strict=True)):
-            unique = next(one for one in _numbered(name) if one not in columns)
+            unique = next(candidate for candidate in _numbered(name) if candidate not in columns)
             columns[unique] = _series(unique, rows.column(position), is_whole=str(dtype).endswith("HUGEINT"))
         frame = pd.DataFrame(columns)
         frame.attrs["notes"] = self._notes
@@ -151,7 +155,6 @@ class BooksQueries:
 
 @cache
 def _views() -> list[str]:
-    """Names of the views."""
     return [name for name, *_ in all_views()]
 
 
@@ -161,7 +164,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _series(name: str, values: pa.ChunkedArray, *, is_whole: bool) -> pd.Series[Any]:
-    """Column of an answer in the dtypes of this package; whole numbers of 128 bits become int64."""
+    """Convert a column to this package's dtypes; 128-bit integers become int64."""
     try:
         if is_whole:
             values = values.cast(pa.int64())
@@ -180,7 +183,7 @@ def _series(name: str, values: pa.ChunkedArray, *, is_whole: bool) -> pd.Series[
 
 
 def _describe(error: duckdb.Error) -> str:
-    """Message of DuckDB on one line, without its copy of the query, and what to do."""
+    """Write DuckDB's message on one line, with advice but no query."""
     reason = str(error).partition("\n\nLINE ")[0]
     reason = shorten(printable(reason.replace("\n", "; "), " "), limit=_MAX_REASON)
     return "; ".join(filter(None, [f"the query failed: {reason}", _hint(error)]))

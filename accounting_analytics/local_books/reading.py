@@ -1,4 +1,4 @@
-"""Reading one version of local books: its lines, its ledgers, its reports, and what they state of themselves."""
+"""Reading a version of local books: lines, ledgers, reports, and metadata."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DAY = dt.timedelta(days=1)
 
 @dataclass(frozen=True, repr=False)
 class VersionReader:
-    """What can be read of one version of books: the newest one when it was first needed, or one that was chosen."""
+    """Reads one version of books: the newest at first use, or a chosen one."""
 
     folder: Path
     _chosen: Version | None = None
@@ -53,7 +53,7 @@ class VersionReader:
 
     @cached_property
     def _current(self) -> Version | None:
-        """The version that is read; None where there are no books yet."""
+        """The version that is read; None before the first sync."""
         versions = [] if self._chosen else self._storage.versions()
         return self._chosen or (versions[-1] if versions else None)
 
@@ -82,7 +82,7 @@ class VersionReader:
 
     @property
     def synced_at(self) -> dt.datetime:
-        """When the last sync of the version began, in UTC: the service may have changed since."""
+        """Start of the version's last sync, in UTC: the service may have changed since."""
         return self._version.synced_at
 
     @property
@@ -92,7 +92,7 @@ class VersionReader:
 
     @property
     def period(self) -> Period:
-        """The days that the books have."""
+        """Days of the books."""
         return self._version.period
 
     @property
@@ -112,11 +112,11 @@ class VersionReader:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Age of the books, and what the last sync proved; empty before the first one."""
+        """Age of the books, and proof of the last sync; empty before the first sync."""
         if self._current is None:
             return ()
         version = self._current
-        oldest = day_label(min(one.read_at for one in version.months.values()))
+        oldest = day_label(min(record.read_at for record in version.months.values()))
         as_of = f"Local books, version {version.number}, as of {version.synced_at:%Y-%m-%d %H:%M} UTC"
         rest = f"What no report shows, such as texts and entries without cash, was read on {oldest} or later."
         return (f"{as_of}: {version.summary()}.", rest)
@@ -217,7 +217,7 @@ class VersionReader:
         }
         if engine == "pandas":
             names = LedgerNames.from_frame(chart)
-            chosen = None if ledgers is None else [names.find(one) for one in to_texts(ledgers)]
+            chosen = None if ledgers is None else [names.find(ledger) for ledger in to_texts(ledgers)]
             books = Books(self.line_entries(days, ledger_ids=chosen), chart, asked, **options)
         else:
             _refuse_options(since=since, ledgers=ledgers)
@@ -225,7 +225,7 @@ class VersionReader:
         return books.with_proofs(self.month_proofs(days), self.version, self.source)
 
     def _scan(self, engine: str, chart: pd.DataFrame, period: Period | None, **options: Any) -> Books:  # noqa: ANN401
-        """Return books whose lines another engine reads from the files of this version, each checked by its digest."""
+        """Return books that an engine reads from files with checked digests."""
         files = [self._storage.path(file) for _, file in sorted(self._version.files.items())]
         metadata = load_metadata(self._version.lines, self.period, chart["id"], self.scale)
         frame = scan_files(engine, files, table_schema(self.scale))
@@ -233,7 +233,7 @@ class VersionReader:
         return Books.of_engine(frame, chart, period, stated, self.notes, **options)
 
     def _stated_source(self, days: Period) -> dict[str, Any]:
-        """Return what the metadata of lines of some days state about the books."""
+        """Return the metadata of lines that identifies the books."""
         version = self._version
         reaches_back = {} if self.books_start is None else {"books_start": str(self.books_start)}
         return {
@@ -245,12 +245,12 @@ class VersionReader:
         }
 
     def line_table(self, period: Period) -> pa.Table:
-        """Return the line entries of some days with exact amounts, for calculations."""
+        """Return line entries of some days with exact amounts for calculations."""
         days = self._require_days(period)
         return lines_within(self._storage.read_lines(self._version, [month.month for month in days.months()]), days)
 
     def _require_days(self, period: Period) -> Period:
-        """Return days within the books, in their zone."""
+        """Return days in the books' zone; refuse days outside the books."""
         require_type(period, Period, "period", "Period('2026-01-01', '2026-03-31', books.time_zone) is one")
         if period.time_zone != self.time_zone:
             raise PeriodError(f"the period is in {period.time_zone}, the local books have days in {self.time_zone}")
@@ -287,13 +287,13 @@ class VersionReader:
         return replace(report, notes=tuple(dict.fromkeys((*self.notes, *report.notes))))
 
     def month_proofs(self, period: Period) -> dict[str, MonthProof]:
-        """Return what is known of each month of some days: whether it agreed with the service's report, and when."""
+        """Return the proof of each month: agreement with the report, and times."""
         months = [month.month for month in self._require_days(period).months()]
         return {name: self._version.months[name].proof(self.synced_at) for name in months}
 
     @property
     def source(self) -> str:
-        """Service and instance that the books are a copy of."""
+        """Service and instance that were copied."""
         return f"{self._version.base_url} {self._version.instance_id}"
 
     @cached_property
@@ -302,7 +302,7 @@ class VersionReader:
         return BooksQueries(ExportedBooks.from_books(self.read_books(days, None, "pyarrow"), days), notes=self.notes)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy or a pickle has: not the tables of queries, which it makes again."""
+        """Return the state to copy or pickle, without the tables of queries."""
         return {name: value for name, value in self.__dict__.items() if name != "_queries"}
 
     def sql(self, query: str) -> pd.DataFrame:
@@ -334,7 +334,7 @@ class VersionReader:
 
 
 def _refuse_options(**options: object) -> None:
-    """Refuse options of a load that cannot have an effect on local books."""
+    """Refuse options that have no effect on local books."""
     for name, value in options.items():
         if value is not None:
             raise InputError(f"{name} has no effect on local books, which are not loaded but read: leave it out")

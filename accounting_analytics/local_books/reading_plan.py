@@ -1,7 +1,8 @@
-"""What a sync reads again: entries without cash, a line of each ledger, and the days that differ from a report.
+"""Plan of a sync: days and ledgers to read again.
 
-One request returns up to 1,000 lines of a ledger, of all days. So the entries without cash of all days, which no report
-shows, take about one request for each ledger that is not cash; they are read as far as 100 requests reach.
+These are entries without cash, a line of each ledger, and the days that differ from a report. One request returns up to
+1,000 lines of a ledger, of all days. So the entries without cash of all days, which no report shows, take about one
+request for each ledger that is not cash; they are read as far as 100 requests reach.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ MOST_REQUESTS = 100
 
 
 class Reading(NamedTuple):
-    """Ledgers whose entries without cash are read in some days."""
+    """Ledgers and days whose entries without cash are read."""
 
     ledger_ids: list[str]
     days: Period
@@ -38,25 +39,25 @@ class Reading(NamedTuple):
 
 
 def touch_cash(lines: pa.Table, cash: Iterable[str]) -> pa.ChunkedArray:
-    """Whether the journal entry of each line has a line on a ledger that reports cash flow."""
+    """Mark the lines whose journal entry has a line on a cash ledger."""
     on_cash = pc.is_in(lines["ledger_id"], value_set=pa.array(cash, pa.string()))
     entries = lines.filter(on_cash)["journal_entry_id"].combine_chunks()
     return pc.is_in(lines["journal_entry_id"], value_set=entries)
 
 
 class LineSurvey(NamedTuple):
-    """Where the lines of local books are.
+    """Months and times of the lines of local books.
 
-    `without_cash` counts the lines of entries without cash: a row for each month, a column for each ledger that has
-    some. `ends` are the instants of the first and last line of each ledger in each month that has some.
+    `without_cash` counts the lines of entries without cash, with a row for each month and a column for each ledger.
+    `ends` are the instants of the first and last line of each ledger in each month with lines.
     """
 
     without_cash: pd.DataFrame
     ends: Mapping[str, Sequence[dt.datetime]]
 
     def days_with_a_line(self, ledger_ids: Iterable[str], month: Period) -> dict[str, Period]:
-        """Days of each ledger: those of a month, up to the nearest line where it has none there."""
-        return {one: self._with_a_line(self.ends.get(one, ()), month) for one in ledger_ids}
+        """Return days with a line of each ledger: a month, extended if necessary."""
+        return {ledger_id: self._with_a_line(self.ends.get(ledger_id, ()), month) for ledger_id in ledger_ids}
 
     @staticmethod
     def _with_a_line(instants: Sequence[dt.datetime], month: Period) -> Period:
@@ -69,7 +70,7 @@ class LineSurvey(NamedTuple):
 
 
 def survey_lines(copy: WorkingCopy, months: Iterable[Period], cash: Sequence[str]) -> LineSurvey:
-    """Find out where the lines of some months are."""
+    """Find the months and times of the lines of some months."""
     counts, ends = {}, defaultdict[str, list[dt.datetime]](list)
     for month in months:
         lines = copy.read(month.month, ["ledger_id", "journal_entry_id", "datetime"])
@@ -82,7 +83,7 @@ def survey_lines(copy: WorkingCopy, months: Iterable[Period], cash: Sequence[str
 
 
 def places_of(lines: pa.Table, time_zone: str) -> frozenset[tuple[dt.date, str]]:
-    """Return the local days and the ledgers of some lines, with those opposite to them where they are named."""
+    """Return local days and ledgers of lines, with known opposing ledgers."""
     days = [instant.date() for instant in with_local_dates(lines, time_zone)["local_date"].to_pylist()]
     places = {*zip(days, lines["ledger_id"].to_pylist(), strict=True)}
     if "opposing_ledger_ids" in lines.column_names:
@@ -94,15 +95,12 @@ def places_of(lines: pa.Table, time_zone: str) -> frozenset[tuple[dt.date, str]]
 def days_to_read(
     places: Iterable[tuple[dt.date, str]], cash: set[str], lines: pa.Table, zone_name: str
 ) -> list[Period]:
-    """Days of a month that differ: each range of them, or all from the first to the last, whichever takes less.
-
-    What counts are the requests for the cash ledgers and for those of the places.
-    """
+    """Return differing days as ranges or one range, for fewer requests."""
     places = set(places)
     days = merge_days(DayRange(day, day) for day, _ in places)
     if not days:
         return []
-    ranges = [Period(*one, zone_name) for one in days]
+    ranges = [Period(*day_range, zone_name) for day_range in days]
     hull = Period(days[0].first, days[-1].last, zone_name)
 
     def count_requests(periods: Iterable[Period]) -> int:
@@ -119,9 +117,10 @@ def days_to_read(
 def plan_reading(
     counts: pd.DataFrame, months: Sequence[Period], ledger_ids: list[str], closed: Iterable[Period], turn: int
 ) -> list[Reading]:
-    """Choose what to read with 100 requests: all months of all ledgers, else closed months, else some of the ledgers.
+    """Plan readings with at most 100 requests.
 
-    `turn` is a number that grows with each sync, so that the ledgers take turns.
+    All months of all ledgers are read if possible, else closed months, else some ledgers of all months. `turn` is a
+    number that grows with each sync, so that the ledgers take turns.
     """
     counts = counts.reindex(columns=ledger_ids).fillna(0)
     all_days = [DayRange(months[0].start_date, months[-1].end_date)]
@@ -132,13 +131,13 @@ def plan_reading(
     if not chosen:
         groups = _group(requests)
         chosen, ids = all_days, groups[turn % len(groups)]
-    return [Reading(ids, Period(*one, months[0].time_zone), chosen is all_days) for one in chosen if ids]
+    return [Reading(ids, Period(*day_range, months[0].time_zone), chosen is all_days) for day_range in chosen if ids]
 
 
 def _choose_closed(months: Sequence[Period], counts: pd.DataFrame, closed: Iterable[Period]) -> list[DayRange]:
-    """Choose closed months, the first ones that can all be read."""
+    """Choose closed months, from the first, while they can be read."""
     chosen: list[DayRange] = []
-    days = [DayRange.of_period(one) for one in closed]
+    days = [DayRange.of_period(period) for period in closed]
     for month in months:
         if any(first <= month.end_date and month.start_date <= last for first, last in days):
             more = merge_days([*chosen, DayRange.of_period(month)])
@@ -148,7 +147,7 @@ def _choose_closed(months: Sequence[Period], counts: pd.DataFrame, closed: Itera
 
 
 def _group(requests: pd.Series[float]) -> list[list[str]]:
-    """Group ledgers so that a group takes at most 100 requests; a ledger that takes more alone is in none."""
+    """Group ledgers by 100 requests; omit a ledger that needs more alone."""
     groups: list[list[str]] = [[]]
     for ledger_id, needed in requests[requests <= MOST_REQUESTS].items():
         if requests[groups[-1]].sum() + needed > MOST_REQUESTS:
@@ -158,8 +157,8 @@ def _group(requests: pd.Series[float]) -> list[list[str]]:
 
 
 def _count_requests(ranges: Iterable[DayRange], months: Sequence[Period], counts: pd.DataFrame) -> pd.Series[float]:
-    """About how many requests it takes to read ranges of days of each ledger, if the books have changed little."""
-    names = ([one.month for one in months if first <= one.start_date <= last] for first, last in ranges)
+    """Estimate the requests to read ranges of days, by ledger."""
+    names = ([month.month for month in months if first <= month.start_date <= last] for first, last in ranges)
     pages = [np.ceil(counts.loc[of_range].sum() / PAGE_SIZE).clip(lower=1) for of_range in names]
     requests: pd.Series[float] = pd.concat(pages, axis="columns").sum(axis="columns")
     return requests

@@ -1,7 +1,8 @@
-"""The folder of local books: a Delta table of lines, with one Parquet file a month, and the charts of accounts.
+"""The folder of local books: a Delta table of lines, and charts of accounts.
 
-Each commit of the table carries a version as text, with the SHA-256 of it and of those before: an edited, removed or
-foreign commit is found. Each file is named after the SHA-256 of its bytes, which is checked whenever it is read.
+The table has one Parquet file a month. Each commit of the table carries a version as text, with the SHA-256 of it and
+of those before: an edited, removed or foreign commit is found. Each file is named after the SHA-256 of its bytes, which
+is checked whenever it is read.
 """
 
 from __future__ import annotations
@@ -47,18 +48,18 @@ _HINT = "copy the folder aside, and sync into a new one"
 
 @cache
 def table_schema(scale: int) -> pa.Schema:
-    """Columns of the line entries."""
+    """Return the columns of the line entries."""
     return line_schema(frozenset(DEFAULT_EXPANSIONS), scale)
 
 
 def exact_lines(lines: pa.Table, days: Period, *, scale: int) -> pa.Table:
-    """Make a table for calculations of the lines of all ledgers in some days, which states what it holds."""
+    """Attach the metadata of a complete load to lines, for calculations."""
     metadata = load_metadata(lines.num_rows, days, (), scale)
     return lines.replace_schema_metadata(to_table_metadata(metadata))
 
 
 def load_metadata(count: int, days: Period, ledger_ids: Iterable[str], scale: int) -> dict[str, Any]:
-    """Return the metadata of a complete load of so many lines."""
+    """Return the metadata of a complete load of `count` lines."""
     covered = days_to_text([DayRange.of_period(days)])
     return {
         "start_date": days.start_date.isoformat(),
@@ -79,7 +80,7 @@ def load_metadata(count: int, days: Period, ledger_ids: Iterable[str], scale: in
 
 
 class BooksFolder:
-    """The folder of local books; a path that deltalake reads as another one is refused."""
+    """The folder of local books; a path that deltalake misreads is refused."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -96,7 +97,7 @@ class BooksFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for one writer; another one is refused."""
+        """Hold the folder for one writer; refuse another writer."""
         lock = FileLock(self.folder / "books.lock", timeout=0)
         with _naming_folder(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -112,11 +113,11 @@ class BooksFolder:
             lock.release()
 
     def versions(self) -> list[Version]:
-        """All versions, oldest first."""
+        """Return all versions, oldest first."""
         return [version for version, _ in self._commits()]
 
     def _commits(self) -> Iterator[tuple[Version, str]]:
-        """Each version with the digest of it and of those before.
+        """Yield each version with a digest of it and all before.
 
         The files of the log are read here: where the path has a # or ?, history() of deltalake is empty.
         """
@@ -143,7 +144,7 @@ class BooksFolder:
             yield version, digest
 
     def commit(self, version: Version) -> None:
-        """Write the next version, whose files are saved already; it is there completely, or not at all."""
+        """Write the next version completely or not at all; its files exist."""
         commits = list(self._commits())
         if len(commits) != version.number:
             raise ChangedWhileReadingError(
@@ -185,7 +186,7 @@ class BooksFolder:
                 raise InputError(f"{table} cannot be written ({reason}); the books are unchanged") from error
 
     def save(self, name: str, rows: pa.Table) -> StoredFile:
-        """Write a file; it belongs to no version before it is committed."""
+        """Write a file; it belongs to no version before a commit."""
         buffer = pa.BufferOutputStream()
         pq.write_table(rows.combine_chunks(), buffer, compression="zstd", compression_level=1)
         content = buffer.getvalue()
@@ -198,7 +199,7 @@ class BooksFolder:
         return file
 
     def path(self, file: StoredFile) -> Path:
-        """Path of a file, if it is as it was written."""
+        """Return the path of a file; refuse a changed file."""
         path = self.folder / file.path
         try:
             with path.open("rb") as opened:
@@ -212,7 +213,7 @@ class BooksFolder:
         return path
 
     def read(self, file: StoredFile, columns: list[str] | None = None) -> pa.Table:
-        """Rows of a file."""
+        """Read the rows of a file."""
         with pq.ParquetFile(self.path(file)) as opened:
             return opened.read(columns)
 
@@ -221,12 +222,12 @@ class BooksFolder:
         return self.save(f"{_LINES}/{month}", lines)
 
     def read_lines(self, version: Version, months: Iterable[str]) -> pa.Table:
-        """Line entries of some months of a version, ordered by (datetime, id)."""
+        """Read some months of a version, ordered by (datetime, id)."""
         tables = [self.read(version.files[month]) for month in sorted(months) if month in version.files]
         return pa.concat_tables([table_schema(version.scale).empty_table(), *tables])
 
     def save_ledgers(self, ledgers: pd.DataFrame) -> StoredFile:
-        """Write a chart of accounts, with what it states about itself."""
+        """Write a chart of accounts with its attrs."""
         return self.save(f"{_LEDGERS}/{_LEDGERS}", pa.Table.from_pandas(ledgers, preserve_index=False))
 
     def read_ledgers(self, version: Version) -> pd.DataFrame:
@@ -236,12 +237,12 @@ class BooksFolder:
         return ledgers
 
     def has_files(self, version: Version) -> bool:
-        """Whether the files of a version are still kept."""
+        """Return whether the files of a version are still kept."""
         return all((self.folder / file.path).exists() for file in (version.ledgers, *version.files.values()))
 
     def remove_unused(self, kept: Iterable[Version]) -> int:
-        """Delete the files that none of these versions has; return how many there were."""
-        names = {file.path for one in kept for file in (one.ledgers, *one.files.values())}
+        """Delete the files that no kept version has; return their number."""
+        names = {file.path for version in kept for file in (version.ledgers, *version.files.values())}
         paths = [path for name in (_LINES, _LEDGERS) for path in (self.folder / name).glob("*.parquet*")]
         unused = [path for path in paths if f"{path.parent.name}/{path.name}" not in names]
         for path in unused:
@@ -254,7 +255,7 @@ def _commit_name(number: int) -> str:
 
 
 def _commit_info(commit: Path) -> dict[str, Any]:
-    """Read what a commit states about itself: one of the actions in its file, or nothing."""
+    """Read the commitInfo of a commit's file; empty if it has none."""
     try:
         actions = [json.loads(line) for line in commit.read_bytes().splitlines()]
     except (OSError, ValueError) as error:
@@ -268,7 +269,7 @@ def _digest_of(before: str, text: str) -> str:
 
 @contextmanager
 def _naming_folder(folder: Path) -> Iterator[None]:
-    """Name the folder in an error of the file system, such as a full disk."""
+    """Name the folder in an error of the file system."""
     try:
         yield
     except OSError as error:
@@ -276,13 +277,13 @@ def _naming_folder(folder: Path) -> Iterator[None]:
 
 
 _KEYS = ["ledger_id", "journal_entry_id", "datetime"]
-"""Columns by which lines are chosen."""
+"""Columns that choose lines."""
 Choice: TypeAlias = "Callable[[pa.Table], pa.ChunkedArray]"
-"""Which lines of a table are chosen."""
+"""Function that marks the chosen lines of a table."""
 
 
 class WorkingCopy:
-    """The months of books while they are synced: files that no version has yet."""
+    """The months of books during a sync: files that no version has yet."""
 
     def __init__(self, folder: BooksFolder, files: Mapping[str, StoredFile], scale: int) -> None:
         self._folder = folder
@@ -291,18 +292,18 @@ class WorkingCopy:
         self._arrived: dict[str, str] = {}
 
     def read(self, month: str, columns: list[str] | None = None) -> pa.Table:
-        """Line entries of a month, or some of their columns."""
+        """Read line entries of a month, or some of their columns."""
         if month in self.files:
             return self._folder.read(self.files[month], columns)
         return self._empty if columns is None else self._empty.select(columns)
 
     def read_days(self, days: Period) -> pa.Table:
-        """Line entries of some days."""
+        """Read line entries of some days."""
         tables = [lines_within(self.read(month.month), days) for month in days.months()]
         return pa.concat_tables([self._empty, *tables])
 
     def replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> None:
-        """Replace the lines of some days, all or those chosen."""
+        """Replace the lines of some days: all, or the chosen ones."""
         for month in days.months():
             new = lines_within(lines, month).cast(self._empty.schema)
             if chosen is not None and not new.num_rows and not self._has_any(month, chosen):
@@ -311,18 +312,18 @@ class WorkingCopy:
             replaced = are_within(before, month)
             if chosen is not None:
                 replaced = pc.and_(replaced, chosen(before))
-            # a line that arrived elsewhere before may be back here
+            # a line that moved to another month may have moved back
             is_same = month.month in self.files and not self._arrived and before.filter(replaced).equals(new)
             if not is_same:
                 self._save(month, before, before.filter(pc.invert(replaced)), new)
 
     def _has_any(self, month: Period, chosen: Choice) -> bool:
-        """Whether some days have a line that is chosen, as few columns show, or no file yet."""
+        """Return whether a month has a chosen line, or no file yet."""
         keys = lines_within(self.read(month.month, _KEYS), month)
         return month.month not in self.files or bool(pc.any(chosen(keys)).as_py())
 
     def add(self, days: Period, lines: pa.Table) -> pa.Table:
-        """Add lines of ledgers that no month has yet; return the lines of their entries that were there before."""
+        """Add lines of new ledgers; return the other lines of their entries."""
         others = [self._empty]
         for month in days.months():
             before, new = self.read(month.month), lines_within(lines, month).cast(self._empty.schema)
@@ -331,7 +332,7 @@ class WorkingCopy:
         return pa.concat_tables(others)
 
     def remove_moved(self) -> None:
-        """Remove lines that were read in one month from the months that they were in before."""
+        """Remove lines that moved to another month from their former month."""
         moved, self._arrived = self._arrived, {}
         for name in list(self.files) if moved else ():
             found = self.read(name, ["id"])["id"]
@@ -343,10 +344,7 @@ class WorkingCopy:
                 self.files[name] = self._folder.save_month(name, kept)
 
     def _save(self, month: Period, before: pa.Table, kept: pa.Table, new: pa.Table) -> None:
-        """Write a month: lines that were just read, and those that are kept because they are not among them.
-
-        A month that stays the same keeps its file.
-        """
+        """Write a month of new and kept lines, unless it stays the same."""
         name = month.month
         after = sort_lines(pa.concat_tables([kept.filter(pc.invert(_are_in(kept["id"], new["id"]))), new]))
         if name in self.files:

@@ -1,7 +1,7 @@
-"""The sync of local books with the service: every month is compared with its report, and read again where it differs.
+"""The sync of local books: each month is compared with its report.
 
-There the cash ledgers and those of the entries in question are read on these days, and all of the month if it still
-differs. What a report cannot show is read by rota.
+Where a month differs, the cash ledgers and those of the entries in question are read again on the differing days, and
+all of the month if it still differs. Lines that a report cannot show are read by rota.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _UNSTABLE = "lines changed at the service while the months were compared; sync a
 
 
 class BooksSync:
-    """One sync: the ledgers and months as they are read, and what is known of each month.
+    """One sync: the ledgers and months that are read, and the record of each month.
 
     Attributes
     ----------
@@ -65,12 +65,14 @@ class BooksSync:
         self._lines = SyncedLines(folder, client, options, last, at=self._at, time_zone=self._time_zone)
         self._months: dict[str, MonthRecord] = {}
         before = {} if last is None else last.months
-        self._known_complete = {name: self._lines.copy.files[name] for name, one in before.items() if one.complete}
+        self._known_complete = {
+            name: self._lines.copy.files[name] for name, record in before.items() if record.complete
+        }
         self._compared: dict[str, StoredFile] = {}
         self._anchor: dict[str, Decimal] = {} if last is None else last.anchor
 
     def run(self) -> Version:
-        """Read what may have changed, compare all months, and write a version."""
+        """Read possible changes, compare all months, and write a version."""
         if self._last is None:
             self._lines.read_all()
         else:
@@ -84,14 +86,13 @@ class BooksSync:
         return self._write()
 
     def _first_line(self) -> dt.datetime | None:
-        """Return the instant of the first line of the books."""
         files = self._lines.copy.files
         first = min((name for name, file in files.items() if file.rows), default="")
         instant: dt.datetime | None = pc.min(self._lines.copy.read(first, ["datetime"])["datetime"]).as_py()
         return instant
 
     def _choose_zone(self) -> str:
-        """Zone of the books; another one than theirs is refused."""
+        """Return the zone of the books; refuse another one."""
         asked, last = self._options.time_zone, self._last
         if last is None:
             chosen = choose_zone(asked, self._client.time_zone)
@@ -102,7 +103,7 @@ class BooksSync:
         return last.time_zone
 
     def _require_same_books(self, last: Version) -> None:
-        """Refuse a client of another instance or scale than the books; note another address."""
+        """Refuse a client of another instance or scale; note another address."""
         client = self._client
         if (client.instance_id, client.scale) != (last.instance_id, last.scale):
             hint = f"state scale={last.scale}, or " if client.instance_id == last.instance_id else ""
@@ -114,7 +115,7 @@ class BooksSync:
             self.notes += (f"The service is at {client.base_url} now; it was at {last.base_url}.",)
 
     def _compare_months(self) -> None:
-        """Compare every month with the service's report; read again what differs.
+        """Compare every month with the service's report; read differences again.
 
         A ledger that is found later, or a line that moved, changes months that were compared before: these are compared
         again.
@@ -128,16 +129,16 @@ class BooksSync:
                     starting[month.end_date.toordinal() + 1] = balances
             self._lines.copy.remove_moved()
             months = self._lines.period.months()
-            due = [one for one in months if self._lines.copy.files[one.month] != self._compared.get(one.month)]
+            due = [month for month in months if self._lines.copy.files[month.month] != self._compared.get(month.month)]
             if not due:
                 return
         for name in [month.month for month in due]:
             self._months[name] = MonthRecord(self._lines.read_at[name], complete=False, problem=_UNSTABLE)
 
     def _compare(self, month: Period, starting: Balances | None) -> Balances:
-        """Compare a month; if it differs, read the entries in question again, then all days, then the ledgers.
+        """Compare a month; return the balances at its end.
 
-        Returns the balances at its end.
+        If it differs, the entries in question are read again, then all days, then the ledgers.
         """
         name, is_first = month.month, month.start_date == self._lines.period.start_date
         record = self._record_if_same(month, starting)
@@ -177,9 +178,10 @@ class BooksSync:
         return ending
 
     def _record_if_same(self, month: Period, starting: Balances | None) -> MonthRecord:
-        """Return the record of a month that agreed, if lines, ledgers and balances before are those of that time.
+        """Return the record of a month that agreed, if nothing changed since.
 
-        Otherwise it is one of no report. The file is checked, although its lines are not read.
+        Lines, ledgers and balances before must be the same; otherwise a record without report is returned. The file is
+        checked, although its lines are not read.
         """
         last, name, other = self._last, month.month, MonthRecord(self._at, complete=False)
         if last is None or month not in last.period.months() or self._lines.copy.files[name] != last.files[name]:
@@ -196,7 +198,7 @@ class BooksSync:
         return record if record.ties and same_start and same_ledgers else other
 
     def _read_differing(self, month: Period, compared: ComparedMonth) -> None:
-        """Read the cash ledgers and those of differing entries again, on the days that differ or in the whole month."""
+        """Read cash ledgers and differing entries again, on the differing days."""
         cash, places = {*self._lines.cash_ids()}, compared.places
         ranges = days_to_read(places, cash, self._lines.copy.read(month.month), self._time_zone)
         for days in ranges:
@@ -206,7 +208,7 @@ class BooksSync:
             self._lines.read_entries(month, cash | (compared.ledger_ids & {*self._lines.ledgers["id"]}))
 
     def _take_anchor(self, reported: CashFlowReport) -> None:
-        """Keep the balances that the service reports at the start of books that do not reach back."""
+        """Keep the reported starting balances of books with earlier lines."""
         balances = reported.exact().starting_balances
         found = dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
         if self._anchor and found != self._anchor:
@@ -238,15 +240,14 @@ class BooksSync:
         if last is not None:
             self.changes = compare_versions(self._folder, last, version)
             version = msgspec.structs.replace(version, changes=_count_lines(self.changes))
-            whole = {name for name, one in self._months.items() if one.read_at == self._at}
+            whole = {name for name, record in self._months.items() if record.read_at == self._at}
             self.unread_months = tuple(sorted(self._months.keys() - whole))
-            self.unread_entries = tuple(one for one in self.unread_months if one not in self._lines.entries_read)
+            self.unread_entries = tuple(month for month in self.unread_months if month not in self._lines.entries_read)
         self._folder.commit(version)
         return version
 
 
 def _count_lines(changes: Drift) -> LineChanges:
-    """Count the lines of each kind of change."""
     lines = changes.line_counts
     changed = lines["recategorized"] + lines["amended"]
     return LineChanges(lines["added"], lines["removed"], changed, tuple(changes.months))

@@ -1,4 +1,4 @@
-"""The result of a sync: what was compared, what changed, and what was not read again."""
+"""The result of a sync: comparisons, changes, and lines that were not read again."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class SyncResult(Result):
     alarms : tuple of str
         Closed periods that have changed since they were closed.
     verdict : str
-        What was proven, as a sentence.
+        Proof of the sync, as a sentence.
     requests : int
-        Requests that it sent to the service, repeated ones included.
+        Requests that were sent to the service, including repeated ones.
     unread_months : tuple of str
         Months that were not read again whole. No report shows a change of texts and tags there, or of a transfer
         between cash accounts that stays in its month.
     unread_entries : tuple of str
-        Those of them whose entries without cash were not all read again either.
+        Months of these whose entries without cash were not all read again either.
     notes : tuple of str
         Remarks.
     """
@@ -56,12 +56,12 @@ class SyncResult(Result):
 
     @property
     def ties(self) -> bool:
-        """Whether every month agrees with the service's report."""
+        """True if every month agrees with the service's report."""
         return bool(self.months["ties"].all())
 
     @property
     def complete(self) -> bool:
-        """Whether every journal entry is complete."""
+        """True if every journal entry is complete."""
         return bool(self.months["complete"].all())
 
     @property
@@ -70,14 +70,14 @@ class SyncResult(Result):
         return self.months
 
     def summary(self) -> str:
-        """One line: the version, what was proven, and what changed."""
+        """Summarize version, proof and changes in one line."""
         lines = int(self.months["lines"].sum())
         changes = f"{lines:,} lines loaded" if self.changes is None else self._describe_changes(self.changes)
         alarms = f" {count_of(len(self.alarms), 'closed period')} changed." if self.alarms else ""
         return f"Version {self.version}: {self.verdict}. {changes.rstrip('.')}.{alarms} {self.requests:,} requests."
 
     def _describe_changes(self, changes: Drift) -> str:
-        """Say what changed, and what was not read, so that a change there was not found."""
+        """Describe changes, and parts that were not read again."""
         found = changes.summary() if len(changes.frame) else "No changed line was found."
         if self.unread_entries:
             found += f" Entries without cash of {_describe_months(self.unread_entries)} were not all read again."

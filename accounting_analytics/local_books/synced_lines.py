@@ -1,7 +1,7 @@
-"""The lines and ledgers of local books as a sync reads them from the service, into a copy that no version has yet.
+"""Lines and ledgers of local books during a sync, in a working copy.
 
-Recent days are read again, the months that were read longest ago, and entries without cash. All lines of a ledger that
-any of them names are loaded.
+No version has the copy yet. Recent days are read again, the months that were read longest ago, and entries without
+cash. All lines of a ledger that any of them names are loaded.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DAY = dt.timedelta(days=1)
 
 
 class SyncOptions(NamedTuple):
-    """What a caller asks of a sync: see :meth:`LocalBooks.sync`."""
+    """Options of a sync; see :meth:`LocalBooks.sync`."""
 
     first_day: dt.date | None
     last_day: dt.date | None
@@ -76,17 +76,17 @@ class SyncedLines:
     period : Period
         The days of the books.
     reaches_back : bool
-        Whether no ledger has a line before the first day.
+        True if no ledger has a line before the first day.
     read_at : dict
-        When all lines of each month were read.
+        Time at which all lines of each month were read.
     entries_read : set of str
         Months whose entries without cash were all read.
     ledgers_are_new : bool
-        Whether the fields of the ledgers were read.
+        True once the fields of the ledgers were read.
     ledgers_before : DataFrame
-        Those of the last version.
+        The chart of accounts of the last version.
     is_extended : bool
-        Whether the books have earlier days now.
+        True if the books have earlier days now.
     notes : tuple of str
         Remarks.
     """
@@ -112,19 +112,19 @@ class SyncedLines:
         self._at, self._time_zone = at, time_zone
         self.notes: tuple[str, ...] = ()
         self.copy = WorkingCopy(folder, {} if last is None else last.files, client.scale)
-        self.read_at = {} if last is None else {name: one.read_at for name, one in last.months.items()}
+        self.read_at = {} if last is None else {name: record.read_at for name, record in last.months.items()}
         self.entries_read: set[str] = set()
         self.ledgers_are_new = False
         self._loaded: set[str] = set()
 
     def _last_day(self) -> dt.date:
-        """Last day that is asked for, or the last day of this month."""
+        """Return the requested last day, or that of this month."""
         today = self._at.astimezone(zone(self._time_zone)).date()
         this_month = Period.relative("this-month", as_of=today, time_zone=self._time_zone)
         return self._options.last_day or this_month.end_date
 
     def read_all(self) -> None:
-        """Load all days for the first time; a load that was interrupted continues if it is still of the same lines."""
+        """Load all days first; continue an interrupted load of the same lines."""
         first, end = self._options.first_day, self._last_day()
         path = self._folder.first_load / "lines.parquet"
         self.ledgers = self._load_all(path) if first is None else self._load_since(first, path)
@@ -146,7 +146,7 @@ class SyncedLines:
         self._add_ledgers(opposing)
 
     def _load_all(self, path: Path) -> pd.DataFrame:
-        """Load the lines of all days into a file, and return the ledgers, which are found meanwhile."""
+        """Load all lines into a file; return the ledgers found meanwhile."""
         return load_whole_books_in_order(
             self._client,
             Period(self._last_day(), self._last_day(), self._time_zone),
@@ -157,7 +157,7 @@ class SyncedLines:
         )
 
     def _load_since(self, first: dt.date, path: Path) -> pd.DataFrame:
-        """Find the ledgers, load their lines since a day into a file, and return the ledgers."""
+        """Find the ledgers, and load their lines since a day."""
         days, progress = Period(first, self._last_day(), self._time_zone), self._options.progress
         dates, parents = (days.start_date, days.end_date), self._options.parents
         ledgers = discover_ledgers(self._client, *dates, time_zone=self._time_zone, parents=parents, progress=progress)
@@ -173,11 +173,13 @@ class SyncedLines:
 
     @property
     def _discovery(self) -> Discovery:
-        """How the ledgers came to be known."""
         return Discovery.stated(self.ledgers) or Discovery(len(self.ledgers), None, self.period)
 
     def _begins_with_the_first_line(self) -> bool:
-        """Whether no ledger has a line before the first day; not known where the service refuses early days."""
+        """Return whether no ledger has a line before the first day.
+
+        It is also False if the service refuses early days.
+        """
         first_day = self._discovery.first_day
         is_first = first_day is None or self.period.start_date <= first_day
         return is_first and self._discovery.accepted.start_date == dt.date.min
@@ -204,7 +206,10 @@ class SyncedLines:
             cash, months = self.cash_ids(), self.period.months()
             survey = survey_lines(self.copy, months, cash)
             others = sorted(set(self.ledgers["id"]) - set(cash))
-            closed = [Period(one.start_date, one.end_date, self._time_zone) for one in last.closed]
+            closed = [
+                Period(closed_period.start_date, closed_period.end_date, self._time_zone)
+                for closed_period in last.closed
+            ]
             readings = plan_reading(survey.without_cash, months, others, closed, last.number)
             self._read_recent_days(last, readings)
             self._read_due_months(last, survey)
@@ -212,11 +217,14 @@ class SyncedLines:
         self.copy.remove_moved()
 
     def cash_ids(self) -> list[str]:
-        """Ids of the ledgers that report cash flow."""
+        """Return the ids of the ledgers that report cash flow."""
         return list(self.ledgers.loc[self.ledgers["report_cash_flow"], "id"])
 
     def _check_first_line(self) -> None:
-        """Note lines before the first day of books that had none; balances are then those of the reports."""
+        """Note new lines before the first day of the books.
+
+        Balances are then those of the reports.
+        """
         reached_back, self.reaches_back = self.reaches_back, self._begins_with_the_first_line()
         first, earliest = self.period.start_date, self._discovery.first_day
         if reached_back and not self.reaches_back and earliest is not None:
@@ -229,9 +237,10 @@ class SyncedLines:
             self.notes += (note,)
 
     def _read_recent_days(self, last: Version, readings: Iterable[Reading]) -> None:
-        """Read all lines since some days before the last sync, also those after the last day of the books.
+        """Read all lines since some days before the last sync.
 
-        Ledgers without lines there, whose entries without cash are read on all days, are read if an entry names them.
+        Days after the end of the books are included. Ledgers without lines there, whose entries without cash are read
+        on all days, are read if an entry names them.
         """
         since = min(self._at, last.synced_at).astimezone(zone(self._time_zone)).date()
         first = min(since - dt.timedelta(days=self._options.lookback_days), last.period.end_date + _DAY)
@@ -241,24 +250,24 @@ class SyncedLines:
             later = Period(self.period.end_date + _DAY, self._days.end_date, self._time_zone)
             self._extend_to(pa.table({"datetime": self.load_report(later).exact().lines["datetime"]}))
         days = Period(max(first, self._days.start_date), self._days.end_date, self._time_zone)
-        read_otherwise = {one for reading in readings if reading.of_all_days for one in reading.ledger_ids}
+        read_otherwise = {ledger_id for reading in readings if reading.of_all_days for ledger_id in reading.ledger_ids}
         with_lines = self.copy.read_days(days)["ledger_id"].unique().to_pylist()
         others = set(self.ledgers["id"]) - read_otherwise
         self.read_entries(days, {*self.cash_ids(), *with_lines, *others})
         self.read_at |= {month.month: self._at for month in self.period.months() if days.covers(month)}
 
     def _read_due_months(self, last: Version, survey: LineSurvey) -> None:
-        """Read the months that were read longest ago, and with the first of them a line of each ledger."""
+        """Read the months read longest ago, with a line of each ledger."""
         due = sorted(last.months, key=lambda month: (self.read_at[month], month))[: self._options.months_a_night]
         shown: dict[str, Ledger] = {}
-        for month in (one for one in self.period.months() if one.month in due):
+        for month in (candidate for candidate in self.period.months() if candidate.month in due):
             shown |= self.read(month, {} if shown else survey.days_with_a_line(self.ledgers["id"], month))
         if self.reaches_back:
             self.refresh(shown=shown)
         self.ledgers_are_new = True
 
     def _read_entries_without_cash(self, readings: Iterable[Reading], others: set[str]) -> None:
-        """Read entries without cash of other ledgers, as planned, and find lines before the first day."""
+        """Read planned entries without cash, and find lines before the first day."""
         cash, first_line = self.cash_ids(), None
         unread = set(self.ledgers["id"])
         first = self._discovery.accepted.start_date if self.reaches_back else self._days.start_date
@@ -284,17 +293,16 @@ class SyncedLines:
             self._check_first_line()
 
     def note_first_line(self, instant: dt.datetime | None) -> None:
-        """Note the instant of a line that may be the first one."""
+        """Record the instant of a possible first line."""
         first_day = self._discovery.first_day
         if instant and (first_day is None or local_date(instant, zone(self._time_zone)) < first_day):
             self.refresh(shown={}, first_line=instant)
 
     def _load(self, days: Mapping[str, Period], **options: bool) -> LoadedLines:
-        """Load the lines of some ledgers."""
         return load_line_table(self._client, days, progress=self._options.progress, **options)
 
     def read(self, days: Period, days_of_ledgers: Mapping[str, Period] | None = None) -> dict[str, Ledger]:
-        """Read all ledgers in some days again, each on more days where given; return the fields that lines show."""
+        """Read all ledgers in some days again; return the fields shown."""
         asked = dict.fromkeys(self.ledgers["id"], days) | {**(days_of_ledgers or {})}
         lines, shown = self._load(asked, with_ledgers=bool(days_of_ledgers))
         self._replace(days, lines)
@@ -302,7 +310,7 @@ class SyncedLines:
         return shown
 
     def _replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> list[Period]:
-        """Replace lines of some days, add ledgers that they name, and return the months that the books have of them."""
+        """Replace lines of some days, add named ledgers; return the months."""
         self._extend_to(lines)
         first, last = max(days.start_date, self.period.start_date), min(days.end_date, self.period.end_date)
         months = Period(first, last, self._time_zone).months() if first <= last else []
@@ -312,7 +320,7 @@ class SyncedLines:
         return months
 
     def read_entries(self, days: Period, ledger_ids: Iterable[str]) -> None:
-        """Read some ledgers in some days again, then those that entries with changed lines name, until none is new."""
+        """Read ledgers again, and those of changed entries, until none is new."""
         before, due, read, entry_ids = self.copy.read_days(days), {*ledger_ids}, set[str](), set[str]()
         while due:
             lines = self._load(dict.fromkeys(sorted(due), days)).lines
@@ -326,13 +334,15 @@ class SyncedLines:
             changed = find_changed_lines(known, lines, time_zone=self._time_zone, scale=self._client.scale)
             entry_ids |= {*changed["journal_entry_id"].to_pylist()}
             entries = pa.array(entry_ids, pa.string())
-            tables = [one.filter(pc.is_in(one["journal_entry_id"], value_set=entries)) for one in (before, lines)]
+            tables = [table.filter(pc.is_in(table["journal_entry_id"], value_set=entries)) for table in (before, lines)]
             read |= due
-            named = {one for table in tables for one in (*table["ledger_id"].to_pylist(), *_opposing_ids(table))}
+            named = {
+                ledger_id for table in tables for ledger_id in (*table["ledger_id"].to_pylist(), *_opposing_ids(table))
+            }
             due = (named & {*self.ledgers["id"]}) - read
 
     def _extend_to(self, lines: pa.Table) -> None:
-        """Extend the days of the books to the month of the latest of some lines, where no last day was given."""
+        """Extend the books to the latest line, unless the end was given."""
         latest = pc.max(lines["datetime"]).as_py()
         if latest is not None and self._options.last_day is None:
             day = local_date(latest, zone(self._time_zone))
@@ -348,7 +358,7 @@ class SyncedLines:
         shown: Mapping[str, Ledger] | None = None,
         first_line: dt.datetime | None = None,
     ) -> None:
-        """Read the ledgers again, or take what lines have shown of them, and load all lines of those that are new."""
+        """Read the ledgers again, and load all lines of new ones."""
         self.ledgers = refresh_ledgers(
             self._client,
             self.ledgers,
@@ -363,7 +373,7 @@ class SyncedLines:
         self._add_ledgers()
 
     def _add_ledgers(self, named: Iterable[str] = ()) -> None:
-        """Discover ledgers that are named and not known, and load all lines of new ones, until no line names others."""
+        """Discover named ledgers, and load lines until these name no others."""
         unknown = sorted({*named} - {*self.ledgers["id"]})
         if unknown:
             self.refresh(unknown, shown={})
@@ -377,7 +387,7 @@ class SyncedLines:
             self._read_others(others)
 
     def _read_others(self, others: pa.Table) -> None:
-        """Read the other lines of entries of which a line moved to a new ledger: they name that ledger now."""
+        """Read other lines of entries that moved, which name new ledgers."""
         for month in self.period.months() if others.num_rows else ():
             places = places_of(lines_within(others, month), self._time_zone)
             for days in days_to_read(places, set(), self.copy.read(month.month), self._time_zone):
@@ -385,13 +395,13 @@ class SyncedLines:
                 self.read_entries(days, named & {*self.ledgers["id"]})
 
     def load_report(self, days: Period) -> CashFlowReport:
-        """Load the report of some days, and take what it shows of ledgers."""
+        """Load the report of some days, and take its ledgers."""
         reported = load_cash_flow_report(self._client, days.start_date, days.end_date, time_zone=self._time_zone)
         self.take_ledgers(reported)
         return reported
 
     def take_ledgers(self, reported: CashFlowReport) -> None:
-        """Add the ledgers that a report names, and take what it shows of them."""
+        """Add the ledgers that a report names, with their fields."""
         exact = reported.exact()
         tables = (exact.ledgers, exact.starting_balances, exact.ending_balances)
         self._add_ledgers(ledger_id for table in tables for ledger_id in table["ledger_id"])
@@ -403,19 +413,20 @@ class SyncedLines:
 
 
 def _by_month(lines: ds.Dataset, period: Period) -> Iterator[tuple[Period, pa.Table]]:
-    """Lines of each month of a period; one month is in memory at a time, because the file is ordered by days."""
+    """Yield the lines of each month, with one month in memory."""
     day = ds.field("local_date")
     for month in period.months():
-        first, last = (dt.datetime.combine(one, dt.time.min) for one in (month.start_date, month.end_date))
+        first, last = (dt.datetime.combine(date, dt.time.min) for date in (month.start_date, month.end_date))
         of_month = lines.to_table(filter=(day >= first) & (day <= last), use_threads=False)
         yield month, of_month.drop_columns("local_date")
         pa.default_memory_pool().release_unused()
 
 
 def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd.DataFrame:
-    """Take the names of a report, and the sort codes of its balances: those of ledgers without lines are only there.
+    """Take names and sort codes from a report.
 
-    A ledger with balances reports cash flow, where no line shows whether it does.
+    Only the report has them for ledgers without lines. A ledger with balances reports cash flow, if no line shows
+    whether it does.
     """
     exact = reported.exact()
     balances = pd.concat([exact.starting_balances, exact.ending_balances])
@@ -434,4 +445,4 @@ def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd
 
 def _opposing_ids(lines: pa.Table) -> set[str]:
     texts = pc.drop_null(pc.unique(lines["opposing_ledger_ids"])).to_pylist()
-    return {one for text in texts for one in text.split(LIST_SEPARATOR) if one}
+    return {ledger_id for text in texts for ledger_id in text.split(LIST_SEPARATOR) if ledger_id}

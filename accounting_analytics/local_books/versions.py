@@ -1,4 +1,4 @@
-"""The versions of local books: what each of them states about itself, and how one is found."""
+"""The versions of local books: their contents, and how to find a version."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOT_COMPLETE = "Journal entries are not complete:"
 
 
 class StoredFile(NamedTuple):
-    """A file of the books: its path in their folder, which ends in the SHA-256 of its bytes, its size and its rows."""
+    """A file of the books: its path, which ends in the SHA-256 of its bytes, its size and its rows."""
 
     path: str
     size: int
@@ -34,11 +34,11 @@ class StoredFile(NamedTuple):
 
 
 class MonthRecord(msgspec.Struct, frozen=True):
-    """What is known of a month: when all its lines were read, and whether they agree with the service's report.
+    """Record of a month: time of its reading, and agreement with the service's report.
 
-    `problem` is why the lines differ from the report, or why its journal entries are not complete; empty where they are
-    complete and agree. `report` is the SHA-256 of the report that was compared, and `ending` are the balances of the
-    cash ledgers at its end: while report, lines, ledgers and the balances before are the same, so is the rest.
+    `problem` says why the lines differ from the report, or why its journal entries are not complete; it is empty if
+    they are complete and agree. `report` is the SHA-256 of the report that was compared, and `ending` are the balances
+    of the cash ledgers at its end: while report, lines, ledgers and the balances before are the same, so is the rest.
     """
 
     read_at: dt.datetime
@@ -49,11 +49,11 @@ class MonthRecord(msgspec.Struct, frozen=True):
 
     @property
     def ties(self) -> bool:
-        """Whether the lines are complete and agree with the service's report."""
+        """True if the lines are complete and agree with the service's report."""
         return not self.problem
 
     def proof(self, compared_at: dt.datetime) -> MonthProof:
-        """Return what an export states of the month."""
+        """Return the proof of the month for exports."""
         if self.ties:
             return MonthProof(_AGREED, self.read_at, compared_at)
         what = _DIFFERED if self.complete else _NOT_COMPLETE
@@ -61,7 +61,7 @@ class MonthRecord(msgspec.Struct, frozen=True):
 
 
 class ClosedPeriod(msgspec.Struct, frozen=True):
-    """Days whose lines must not change any more, and the version that they were closed with."""
+    """Days whose lines must not change any more, and the version that closed them."""
 
     start_date: dt.date
     end_date: dt.date
@@ -70,7 +70,7 @@ class ClosedPeriod(msgspec.Struct, frozen=True):
 
 
 class LineChanges(msgspec.Struct, frozen=True):
-    """How many lines a sync added, removed and changed, and in which months."""
+    """Numbers of lines that a sync added, removed and changed, and their months."""
 
     added: int = 0
     removed: int = 0
@@ -79,12 +79,12 @@ class LineChanges(msgspec.Struct, frozen=True):
 
 
 class Version(msgspec.Struct, frozen=True):
-    """A version of the books, as the log of its table has it.
+    """A version of the books, as stored in the log of its table.
 
-    `files` are those of the lines by month, and `ledgers` is that of the chart of accounts. `synced_at` is when the
-    last sync began, which compared every month; closing some days is a version too. `reaches_back` is whether no ledger
-    has a line before the first day. `anchor` are the cash balances that the service reported at the
-    start of the first day.
+    `files` are the files of lines by month, and `ledgers` is that of the chart of accounts. `synced_at` is the start of
+    the last sync, which compared every month; closing some days is a version too. `reaches_back` is true if no ledger
+    has a line before the first day. `anchor` are the cash balances that the service reported at the start of the first
+    day.
     """
 
     number: int
@@ -108,12 +108,12 @@ class Version(msgspec.Struct, frozen=True):
 
     @property
     def label(self) -> str:
-        """Number of the version and when it was written."""
+        """Number and time of the version."""
         return f"version {self.number} ({self.written_at:%Y-%m-%d %H:%M} UTC)"
 
     @property
     def period(self) -> Period:
-        """The days of the books."""
+        """Days of the books."""
         return Period(self.start_date, self.end_date, self.time_zone)
 
     @property
@@ -123,18 +123,18 @@ class Version(msgspec.Struct, frozen=True):
 
     @property
     def ties(self) -> bool:
-        """Whether every month agrees with the service's report."""
-        return all(one.ties for one in self.months.values())
+        """True if every month agrees with the service's report."""
+        return all(record.ties for record in self.months.values())
 
     @property
     def complete(self) -> bool:
-        """Whether every journal entry of every month is complete."""
-        return all(one.complete for one in self.months.values())
+        """True if every journal entry of every month is complete."""
+        return all(record.complete for record in self.months.values())
 
     def summary(self) -> str:
-        """Write what the last sync proved, as one sentence."""
+        """Summarize the proof of the last sync in one sentence."""
         count = len(self.months)
-        differing = [month for month, one in self.months.items() if not one.ties]
+        differing = [month for month, record in self.months.items() if not record.ties]
         if not differing:
             filled = sum(self.files[month].rows > 0 for month in self.months)
             months = f"{count} months" if filled == count else f"{filled} months with lines"
@@ -145,21 +145,29 @@ class Version(msgspec.Struct, frozen=True):
         return f"{len(differing)} of {count} months {what}; first {first}"
 
     def month_table(self) -> pd.DataFrame:
-        """Every month: its lines, what was proven, when it was read and compared, and why it differs."""
+        """Return a table of months: lines, proof, times, and problem."""
         rows = [
-            (month, self.files[month].rows, one.ties, one.complete, one.read_at, self.synced_at, one.problem)
-            for month, one in sorted(self.months.items())
+            (
+                month,
+                self.files[month].rows,
+                record.ties,
+                record.complete,
+                record.read_at,
+                self.synced_at,
+                record.problem,
+            )
+            for month, record in sorted(self.months.items())
         ]
         columns = ["month", "lines", "ties", "complete", "read_at", "compared_at", "problem"]
         instants = dict.fromkeys(("read_at", "compared_at"), "datetime64[us, UTC]")
         return pd.DataFrame(rows, columns=columns).astype(instants)
 
     def changed_months(self, later: Version) -> list[str]:
-        """Months whose lines a later version has in another file."""
+        """Return the months with another file in a later version."""
         return sorted(month for month, file in later.files.items() if self.files.get(month) != file)
 
     def describe_held(self, period: Period) -> str:
-        """Say which days of a period the books have, and what to do."""
+        """Say which days of a period the books have, with advice."""
         first, last = max(period.start_date, self.start_date), min(period.end_date, self.end_date)
         held = f"for the days that they have, use {first}/{last}; " if first <= last else ""
         earlier = [f"start_date='{period.start_date}'"] if period.start_date < self.start_date else []
@@ -171,14 +179,17 @@ class Version(msgspec.Struct, frozen=True):
 
 
 def find_version(versions: Sequence[Version], when: When) -> Version:
-    """Version with a number, or the newest one at an instant or at the end of a local day."""
+    """Find a version by number, or the newest at a time.
+
+    A local day means its end.
+    """
     if isinstance(when, np.integer) or (isinstance(when, str) and when.isdecimal()):
         when = int(when)  # also the cell of a frame
     if isinstance(when, int):
-        found = [one for one in versions if one.number == when]
+        found = [version for version in versions if version.number == when]
     else:
         until = _instant(when, versions[-1].time_zone)
-        found = [one for one in versions if one.written_at <= until]
+        found = [version for version in versions if version.written_at <= until]
     if not found:
         first, last = versions[0].label, versions[-1].label
         raise InputError(f"no version of the local books is as of {quote(when)}; they have {first} to {last}")
@@ -186,7 +197,7 @@ def find_version(versions: Sequence[Version], when: When) -> Version:
 
 
 def _instant(when: str | dt.date, time_zone: str) -> dt.datetime:
-    """Instant of a text or time, local where it has no zone; a day means its end."""
+    """Convert a text or local time to an instant; days mean their end."""
     if isinstance(when, str) and ("T" in when or ":" in when):
         try:
             when = dt.datetime.fromisoformat(when)
