@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from accounting_analytics.client.limits import CallLimits, Deadline
     from accounting_analytics.client.secret import Secret
 
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 
 _log = logging.getLogger("accounting_analytics.client")
 # without this, Python prints warnings to stderr where no logging is configured
@@ -205,10 +205,10 @@ class HttpSender:
     def call(
         self,
         request: Request,
-        decode: Callable[[bytes], Result],
+        decode: Callable[[bytes], Answer],
         get_token: Callable[..., Secret],
         limits: CallLimits,
-    ) -> Result:
+    ) -> Answer:
         """Send a request until it succeeds or fails finally; decode its response.
 
         `get_token` returns a token before a deadline, and a new one, if possible, for a token that the service refused.
@@ -226,7 +226,7 @@ class HttpSender:
             finally:
                 self._token_lock.release()
 
-        def attempt() -> Result:
+        def attempt() -> Answer:
             token = token_other_than(None)
             try:
                 content = self.send(request, token, deadline, limits.timeout)
@@ -250,7 +250,7 @@ class HttpSender:
             problem = with_context(problem, request.if_lost)
         raise problem.with_traceback(None)  # the steps of an attempt tell the caller nothing
 
-    def _repeat(self, attempt: Callable[[], Result], most: int, deadline: Deadline) -> Result:
+    def _repeat(self, attempt: Callable[[], Answer], most: int, deadline: Deadline) -> Answer:
         """Repeat an attempt while it may succeed and limits allow it."""
         for number in itertools.count(1):
             try:
@@ -401,7 +401,7 @@ class HttpSender:
         )
         return error_type(f"{request}: {text}")
 
-    def _decode(self, request: Request, content: bytes, decode: Callable[[bytes], Result], token: Secret) -> Result:
+    def _decode(self, request: Request, content: bytes, decode: Callable[[bytes], Answer], token: Secret) -> Answer:
         """Decode a response; refuse one that breaks the interface."""
         error_type: type[ProtocolError] = ProtocolError
         try:

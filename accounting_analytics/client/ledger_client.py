@@ -71,7 +71,7 @@ class ListPage(Protocol):
         """Token of the next page; None on the last page."""
 
 
-Result = TypeVar("Result")
+Answer = TypeVar("Answer")
 Page = TypeVar("Page", bound=ListPage)
 
 
@@ -215,7 +215,7 @@ class LedgerClient:
         self,
         description: str,
         path: str,
-        decode: Callable[[bytes], Result],
+        decode: Callable[[bytes], Answer],
         *,
         method: str = "GET",
         parameters: dict[str, str] | None = None,
@@ -223,7 +223,7 @@ class LedgerClient:
         headers: dict[str, str] | None = None,
         most_bytes: int = _MAX_BYTES,
         if_lost: str = "",
-    ) -> Result:
+    ) -> Answer:
         """Send the request of an operation and decode its response."""
         content_type = {} if body is None else {"content-type": "application/json"}
         request = Request(
@@ -351,7 +351,7 @@ class LedgerClient:
         self,
         ledger_id: str,
         period: Period | _LocaltimeDays,
-        decode: Callable[[bytes], Result],
+        decode: Callable[[bytes], Answer],
         *,
         is_cashflow: bool | None = None,
         expand: Iterable[str] = (),
@@ -359,7 +359,7 @@ class LedgerClient:
         limit: int = MAX_LIMIT,
         page_token: str | None = None,
         number: int | None = None,
-    ) -> Result:
+    ) -> Answer:
         """Request one page of line entries; messages use `number`."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
             raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
@@ -449,8 +449,8 @@ class LedgerClient:
         return self.retrieve_decoded_report(period, partial(decode, kind=CashFlowReport), tag_ids=tag_ids)
 
     def retrieve_decoded_report(
-        self, period: Period | _LocaltimeDays, decode_report: Callable[[bytes], Result], *, tag_ids: Iterable[str] = ()
-    ) -> Result:
+        self, period: Period | _LocaltimeDays, decode_report: Callable[[bytes], Answer], *, tag_ids: Iterable[str] = ()
+    ) -> Answer:
         """Retrieve the cash flow report of a period with another decoder."""
         return self._call(
             f"retrieve cash flow report ({period})",
@@ -512,7 +512,7 @@ def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: st
         yield page
 
 
-def restart_on_expired_token(read: Callable[[], Result], *, attempts: int) -> Result:
+def restart_on_expired_token(read: Callable[[], Answer], *, attempts: int) -> Answer:
     """Call `read` again when a page token expires, `attempts` times in all."""
     for _ in range(attempts - 1):
         with contextlib.suppress(ExpiredPageTokenError):

@@ -175,7 +175,7 @@ class Ageing(Result):
         return (account for account in self.accounts if not account.reason)
 
     def __getitem__(self, key: tuple[str, str]) -> Figure:
-        """Return the figure of a ledger and a column: ``0-30``, ``31-60``, ``61-90``, ``over 90``, ``total``, ``late``."""
+        """Return the figure of a ledger and ``0-30``, ``31-60``, ``61-90``, ``over 90``, ``total``, or ``late``."""
         name, column = key if isinstance(key, tuple) and len(key) == 2 else (key, "total")  # noqa: PLR2004 (a pair)
         found = [account for account in self.accounts if name in {account.name, account.ledger_id}]
         if len(found) != 1 or column not in _COLUMNS:
