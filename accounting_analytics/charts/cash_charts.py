@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 from collections import defaultdict
 from dataclasses import dataclass
@@ -38,7 +37,7 @@ from accounting_analytics.core.chart_of_accounts import RequiredLedger
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.core.periods import DAY, Period, day_label
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.books.category_ledgers import required_ledgers
@@ -63,6 +62,7 @@ from accounting_analytics.reports.statements.statement import Statement
 from accounting_analytics.reports.statements.table import lines_behind
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
@@ -75,7 +75,6 @@ if TYPE_CHECKING:
 PeriodUnit = Literal["week", "month", "quarter"]
 _UNITS = ("week", "month", "quarter")
 _MAX_DAYS_OF_WEEKS, _MAX_DAYS_OF_MONTHS = 62, 1_100
-_DAY = dt.timedelta(days=1)
 _TOTAL, _OTHERS = "total", "others"
 
 
@@ -356,15 +355,15 @@ def _weeks(period: Period) -> list[Period]:
     weeks, first = [], period.start_date
     while first <= period.end_date:
         days_left = min(6 - first.weekday(), (period.end_date - first).days)
-        weeks.append(Period(first, first + days_left * _DAY, period.time_zone))
+        weeks.append(Period(first, first + days_left * DAY, period.time_zone))
         if weeks[-1].end_date == period.end_date:
             break
-        first = weeks[-1].end_date + _DAY
+        first = weeks[-1].end_date + DAY
     return weeks
 
 
 def _days(first: dt.date, last: dt.date) -> list[dt.date]:
-    return [first + offset * _DAY for offset in range((last - first).days + 1)]
+    return [first + offset * DAY for offset in range((last - first).days + 1)]
 
 
 def _report_remarks(report: CashFlowReport, figures: ReportFigures, *, with_first_day: bool = True) -> list[str]:

@@ -45,7 +45,7 @@ from accounting_analytics.charts.style import (
     cell_opacity,
 )
 from accounting_analytics.core.messages import printable
-from accounting_analytics.core.periods import month_name
+from accounting_analytics.core.periods import DAY, month_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -281,7 +281,7 @@ _MOST_BESIDE = 0.3
 def _draw_days(paper: Paper, axes: Axes) -> None:
     """Draw step lines of days; label the lowest and last amount."""
     days = [dt.date.fromisoformat(place.label) for place in paper.chart.places]
-    edges = [*days, days[-1] + dt.timedelta(days=1)]
+    edges = [*days, days[-1] + DAY]
     for series in paper.chart.series:
         sizes = [np.nan if size is None else size for size in series.sizes]
         style: dict[str, Any] = {"color": paper.colour(series.colour), "linewidth": series.width}

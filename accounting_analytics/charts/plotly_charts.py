@@ -27,6 +27,7 @@ from accounting_analytics.charts.style import (
     cell_opacity,
 )
 from accounting_analytics.core.messages import printable
+from accounting_analytics.core.periods import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -288,7 +289,7 @@ def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
     figure.update_yaxes(range=[low - room, high + room], title={"text": _text(chart.unit)})
     period = chart.period
     if period is not None:
-        shown = [period.start_date, period.end_date + dt.timedelta(days=1)]
+        shown = [period.start_date, period.end_date + DAY]
         figure.update_xaxes(type="date", range=shown, nticks=6, hoverformat="%a %-d %b %Y", **_LEVEL_LABELS)
         if period.days <= _MAX_LABELLED_DAYS:  # Plotly would label hours
             each = {"dtick": _MILLISECONDS_OF_A_DAY, "tickformat": "%-d %b\n%Y", "ticklabelmode": "period"}

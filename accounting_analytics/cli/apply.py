@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -49,6 +48,7 @@ from accounting_analytics.core.errors import (
     with_context,
 )
 from accounting_analytics.core.messages import count_of, join_ids, printable
+from accounting_analytics.core.periods import DAY
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -329,7 +329,7 @@ def run_plan(
     print_cost(plan)
     books = None if run.books is None else open_books(run.books)  # what cannot be synced is refused before
     instants = [item.datetime for item in plan.items]
-    days = (min(instants) - timedelta(days=1)).date(), (max(instants) + timedelta(days=1)).date()  # in any zone
+    days = (min(instants) - DAY).date(), (max(instants) + DAY).date()  # in any zone
     before = aa.load_cash_flow_report(client, *days, time_zone=time_zone)
     outcomes = _apply(client, plan, run, journal, allow_irreversible=allow_irreversible)
     effect, unread = plan.preview(before), None

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import (
+    DAY,
     UTC,
     Period,
     month_label,
+    month_start,
     parse_date,
     relative_days,
     today_in,
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import DateLike, ZoneLike
 
 _YEAR = 12
-_DAY = dt.timedelta(days=1)
 _MONTHS_IN = {"Y": _YEAR, "H": 6, "Q": 3}
 _PART = r"(?P<part>[HQ])(?P<number>[1-4])"
 _FISCAL = re.compile(rf"(?P<year>[0-9]{{4}})/(?P<next>[0-9]{{2}})(?:[ -]?{_PART})?")
@@ -138,7 +139,7 @@ def _start_of(year: int, found: re.Match[str], first_month: int) -> dt.date | No
 
 def _end_of(start: dt.date, found: re.Match[str]) -> dt.date:
     after = shift_months(start, _MONTHS_IN[found["part"] or "Y"])
-    return dt.date.max if after is None else after - _DAY
+    return dt.date.max if after is None else after - DAY
 
 
 def shift_months(first_of_month: dt.date, months: int) -> dt.date | None:
@@ -161,9 +162,9 @@ def name_unit(period: Period, first_month: int) -> UnitName | None:
     """Name a period that is a whole month, quarter or year; else None."""
     first = period.start_date
     for months in (1, 3, _YEAR):
-        after = shift_months(first.replace(day=1), months)
+        after = shift_months(month_start(first), months)
         is_first = first.day == 1 and (first.month - first_month) % months == 0
-        if is_first and after is not None and period.end_date == after - _DAY:
+        if is_first and after is not None and period.end_date == after - DAY:
             return _unit_name(first, months, first_month)
     return None
 

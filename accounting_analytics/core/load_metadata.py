@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from accounting_analytics.core.errors import EmptyPeriodError, InputError
 from accounting_analytics.core.messages import count_of
-from accounting_analytics.core.periods import Period, day_label
+from accounting_analytics.core.periods import DAY, Period, day_after, day_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -29,7 +29,6 @@ CHARACTERS_REPLACED = (
 )
 """Noun and text of the note on replaced characters."""
 
-_DAY = dt.timedelta(days=1)
 _BOOKS = "books_notes"
 """Key under which a frame that was made from local books states their age."""
 _PANDAS_ATTRS = b"PANDAS_ATTRS"
@@ -232,7 +231,7 @@ def merge_days(days: Iterable[DayRange]) -> list[DayRange]:
     """Join days that touch or overlap, in order."""
     merged: list[DayRange] = []
     for day_range in sorted(days):
-        if merged and day_range.first <= _after(merged[-1].last):
+        if merged and day_range.first <= day_after(merged[-1].last):
             merged[-1] = DayRange(merged[-1].first, max(merged[-1].last, day_range.last))
         else:
             merged.append(day_range)
@@ -249,13 +248,8 @@ def subtract_days(days: Iterable[DayRange], others: Iterable[DayRange]) -> list[
             if start is None or other.last < start or other.first > last:
                 continue
             if other.first > start:
-                left.append(DayRange(start, other.first - _DAY))
-            start = None if other.last >= last else other.last + _DAY
+                left.append(DayRange(start, other.first - DAY))
+            start = None if other.last >= last else other.last + DAY
         if start is not None:
             left.append(DayRange(start, last))
     return left
-
-
-def _after(day: dt.date) -> dt.date:
-    """Return the next day; on the calendar's last day, that day itself."""
-    return day if day == dt.date.max else day + _DAY

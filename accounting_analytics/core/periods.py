@@ -52,7 +52,7 @@ LOCALTIME = "localtime"
 UTC = "UTC"
 
 _NOT_IN_INTERFACE = frozenset({"Factory"})
-_DAY = dt.timedelta(days=1)
+DAY = dt.timedelta(days=1)
 _MONTH_NAMES = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 _LONG_MONTH_NAMES = [
     "January",
@@ -86,8 +86,8 @@ _PARTS_OF_YEAR = {
 """First month of a part of the year, and its length, by the name of the part."""
 _CITIES_WITH_SUMMER_TIME = {"EST": "America/New_York", "MST": "America/Denver"}
 # zoneinfo cannot convert instants this close to the ends of the calendar
-_FIRST = dt.datetime.min + 2 * _DAY
-_LAST = dt.datetime.max - 2 * _DAY
+_FIRST = dt.datetime.min + 2 * DAY
+_LAST = dt.datetime.max - 2 * DAY
 
 
 class Interval(NamedTuple):
@@ -363,7 +363,7 @@ class Period:
         first: dt.date | None = self.start_date
         while first is not None and first <= self.end_date:
             following = _next_month(first)
-            last = self.end_date if following is None else min(self.end_date, following - _DAY)
+            last = self.end_date if following is None else min(self.end_date, following - DAY)
             months.append(Period(first, last, self.time_zone))
             first = following
         return months
@@ -374,8 +374,8 @@ class Period:
             raise PeriodError(f"a window needs at least one day, not {days}")
         return [
             Period(
-                self.start_date + first * _DAY,
-                self.start_date + (min(first + days, self.days) - 1) * _DAY,
+                self.start_date + first * DAY,
+                self.start_date + (min(first + days, self.days) - 1) * DAY,
                 self.time_zone,
             )
             for first in range(0, self.days, days)
@@ -407,7 +407,7 @@ class Period:
         if self.end_date == dt.date.max:
             zone(self.time_zone)
             return ()
-        return instants_since(self.end_date + _DAY, self.time_zone)
+        return instants_since(self.end_date + DAY, self.time_zone)
 
 
 @lru_cache(maxsize=4096)
@@ -421,7 +421,7 @@ def instants_since(date: dt.date, time_zone: str) -> tuple[Interval, ...]:
     # `midnight - offset` on, so each span contributes the part after that instant; adjoining parts are merged. Offsets
     # are less than 24 hours, so no change of interest is further than a day from `midnight` in UTC.
     spans: list[tuple[dt.datetime, dt.datetime]] = []
-    for start, end, offset in _constant_offsets(tz, midnight - _DAY, _day_after(midnight)):
+    for start, end, offset in _constant_offsets(tz, midnight - DAY, _day_after(midnight)):
         since = max(start, midnight - offset)
         if since >= end:
             continue
@@ -434,7 +434,7 @@ def instants_since(date: dt.date, time_zone: str) -> tuple[Interval, ...]:
 
 
 def _day_after(midnight: dt.datetime) -> dt.datetime:
-    return midnight + _DAY if midnight <= dt.datetime.max - _DAY else dt.datetime.max
+    return midnight + DAY if midnight <= dt.datetime.max - DAY else dt.datetime.max
 
 
 def _constant_offsets(
@@ -489,6 +489,26 @@ def _earlier(end: dt.datetime | None, start: dt.datetime) -> dt.datetime:
     return start if end is None else min(end, start)
 
 
+def day_before(day: dt.date) -> dt.date:
+    """Return the previous day; on the calendar's first day, that day itself."""
+    return day if day == dt.date.min else day - DAY
+
+
+def day_after(day: dt.date) -> dt.date:
+    """Return the next day; on the calendar's last day, that day itself."""
+    return day if day == dt.date.max else day + DAY
+
+
+def month_start(day: dt.date) -> dt.date:
+    """Return the first day of a day's month."""
+    return day.replace(day=1)
+
+
+def month_end(day: dt.date) -> dt.date:
+    """Return the last day of a day's month."""
+    return day.replace(day=calendar.monthrange(day.year, day.month)[1])
+
+
 def _next_month(date: dt.date) -> dt.date | None:
     """Return the first day of the next month; None after the last."""
     if (date.year, date.month) == (dt.MAXYEAR, 12):
@@ -516,11 +536,11 @@ def relative_days(text: str, day: dt.date, first_month: int = 1) -> tuple[dt.dat
             case ["today"]:
                 return day, day
             case ["yesterday"]:
-                return day - _DAY, day - _DAY
+                return day - DAY, day - DAY
             case ["this", unit]:
                 return _first_day(day, unit, first_month), _last_day(day, unit, first_month)
             case ["last", unit]:
-                before = _first_day(day, unit, first_month) - _DAY
+                before = _first_day(day, unit, first_month) - DAY
                 return _first_day(before, unit, first_month), before
             case [unit, *_]:
                 return _first_day(day, unit, first_month), day
@@ -558,7 +578,7 @@ def _last_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
     for _ in range(_MONTHS_IN[unit] - 1):
         last = _next_month(last) or last
     following = _next_month(last)
-    return dt.date.max if following is None else following - _DAY
+    return dt.date.max if following is None else following - DAY
 
 
 def _unknown_period_message(name: object) -> str:
@@ -602,7 +622,7 @@ def day_label(day: dt.date) -> str:
 def days_label(period: Period) -> str:
     """Format the days of a period, as months if these are whole."""
     first, last = period.start_date, period.end_date
-    if first.day == 1 and last.day == calendar.monthrange(last.year, last.month)[1]:
+    if first == month_start(first) and last == month_end(last):
         months = dict.fromkeys((month_label(first), month_label(last)))
         return " to ".join(months)
     if first == last:

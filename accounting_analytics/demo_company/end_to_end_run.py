@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError, InputError
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import Period, month_start
 from accounting_analytics.demo_company.served_company import COMPANY, demo
 from accounting_analytics.exports import export
 from accounting_analytics.loading.load_books import load_books
@@ -29,7 +29,7 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> No
         client, days = company.client, (company.start_date, company.end_date)
         echo(f"{COMPANY}: books from {days[0]} to {days[1]}, served at {company.base_url}")
         all_days = Period(*days, company.time_zone)
-        month = Period(days[1].replace(day=1), days[1], company.time_zone)
+        month = Period(month_start(days[1]), days[1], company.time_zone)
         of_pack = PackPeriods.around(month, 1).compared().values()
         books = load_books(client, all_days, reports=dict.fromkeys([all_days, *all_days.months(), *of_pack]))
         echo(f"Loaded:     {len(books.lines):,} line entries of {len(books.ledgers)} ledgers")

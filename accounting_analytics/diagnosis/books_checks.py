@@ -5,7 +5,6 @@ The right figures are not known; the last months with entries are compared with 
 
 from __future__ import annotations
 
-import datetime as dt
 from decimal import Decimal
 from functools import cache, cached_property
 from itertools import chain
@@ -17,7 +16,7 @@ from accounting_analytics.core.column_conversion import split_lists
 from accounting_analytics.core.errors import InvalidRequestError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, sum_by_key
-from accounting_analytics.core.periods import Period, days_label
+from accounting_analytics.core.periods import DAY, Period, days_label, month_start
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.diagnosis import findings
 from accounting_analytics.diagnosis.findings import Finding, NotCheckedError, passed
@@ -29,6 +28,7 @@ from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Callable
 
     from accounting_analytics.client import LedgerClient
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 MONTHS = 3
 _MONTHS_BACK = 12
-_DAY = dt.timedelta(days=1)
 _ZERO = Decimal(0)
 _EXPANSIONS = ("journal_entry", "opposing_ledger_ids")
 _NO_CASH_FLOW = "because there is no cash flow in the period; give one with entries (--start-date, --end-date)"
@@ -86,24 +85,24 @@ class CheckedBooks:
         return self.checked_days
 
     def _last_months(self) -> Period:
-        last = self._today.replace(day=1) - _DAY
-        first = last.replace(day=1)
+        last = month_start(self._today) - DAY
+        first = month_start(last)
         for _ in range(_MONTHS_BACK):
             try:
                 if len(self.report(Period(first, last, self._time_zone)).exact().ledgers):
                     break
             except InvalidRequestError:  # some deployments refuse days before the start of the books
                 raise NotCheckedError(_NO_RECENT_CASH_FLOW) from None
-            first, last = (first - _DAY).replace(day=1), first - _DAY
+            first, last = month_start(first - DAY), first - DAY
         else:
             raise NotCheckedError(_NO_RECENT_CASH_FLOW)
         for _ in range(MONTHS - 1):
-            before = first - _DAY
+            before = first - DAY
             try:
-                self.report(Period(before.replace(day=1), before, self._time_zone))
+                self.report(Period(month_start(before), before, self._time_zone))
             except InvalidRequestError:
                 break
-            first = before.replace(day=1)
+            first = month_start(before)
         return Period(first, last, self._time_zone)
 
     @cached_property
@@ -222,7 +221,7 @@ def check_complete(books: CheckedBooks) -> Finding:
 def check_reconciliation(books: CheckedBooks) -> Finding:
     """Check that opening balances and line entries give the report."""
     report, lines, month = books.report(books.month), books.lines, books.month
-    earlier = [part for part in books.part_reports if part.period.end_date + _DAY == month.start_date]
+    earlier = [part for part in books.part_reports if part.period.end_date + DAY == month.start_date]
     starting = earlier[0].exact().ending_balances if earlier else report.exact().starting_balances
     loaded = Books(lines, books.ledgers(), month, time_zone=month.time_zone, opening=(month.start_date, starting))
     recomputed = recompute_cash_flow(loaded, allow_partial=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from accounting_analytics.core.periods import Period, local_date, zone
+from accounting_analytics.core.periods import DAY, Period, local_date, zone
 from accounting_analytics.core.progress import show_notice
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 DOCUMENTED_RATE = 320.0
 """Requests per minute that the service allows an instance, by its documentation."""
-_DAY = dt.timedelta(days=1)
 _MANY_REQUESTS = 1000
 """More requests than these are announced."""
 _SAMPLE, _FEWEST = 16, 3
@@ -57,11 +56,11 @@ class DensityEstimate(NamedTuple):
         if count < 2 or not pc.all(pc.less_equal(instants[:-1], instants[1:])).as_py():  # noqa: PLR2004 (no interval)
             return None
         start, end = instants[0].as_py(), instants[-1].as_py()
-        lines_per_day = count / max((end - start) / _DAY, 1)  # hours of one day do not predict the next day
+        lines_per_day = count / max((end - start) / DAY, 1)  # hours of one day do not predict the next day
         days = zone(window.time_zone)
         last_read = local_date(end, days)
         first_unread = min(max(last_read, window.start_date), window.end_date)
-        read_days = (end - dt.datetime.combine(window.start_date, dt.time(), days)) / _DAY
+        read_days = (end - dt.datetime.combine(window.start_date, dt.time(), days)) / DAY
         last = max(first_unread, min(window.end_date, last_day))
         return cls(lines_per_day, count, Period(first_unread, last, window.time_zone), read_days)
 

@@ -31,7 +31,7 @@ from accounting_analytics.core.errors import (
 )
 from accounting_analytics.core.load_metadata import DayRange, Discovery, subtract_days
 from accounting_analytics.core.messages import count_of, join_ids, quote
-from accounting_analytics.core.periods import Period, as_utc, local_date, zone
+from accounting_analytics.core.periods import DAY, Period, as_utc, local_date, zone
 from accounting_analytics.core.progress import progress_bar, show_notice
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.loading.request import DEFAULT_IN_FLIGHT, check_in_flight, requested_days
@@ -47,7 +47,6 @@ _WITH_PARENTS = ("ledger", "ledger.parent", "ledger.parent.parent", "opposing_le
 _WITHOUT_PARENTS = ("ledger", "opposing_ledger_ids")
 _WITH_ALL_PARENTS = tuple("ledger" + ".parent" * levels for levels in range(10))
 """Expand paths of a ledger in a chart of up to ten levels."""
-_DAY = dt.timedelta(days=1)
 _HALVINGS = 14
 """Requests to find the first or last day that a service accepts; 2**14 days are 44 years."""
 _ATTEMPTS = 6
@@ -243,7 +242,7 @@ class _Probe(NamedTuple):
 
     def lines_a_day(self) -> float:
         """Return the number of lines per day."""
-        return len(self.instants) / max((max(self.instants) - min(self.instants)) / _DAY, 1)
+        return len(self.instants) / max((max(self.instants) - min(self.instants)) / DAY, 1)
 
 
 class LedgerSearch:
@@ -593,7 +592,7 @@ def _last_accepted(accepted: dt.date, end: dt.date, is_accepted: Callable[[dt.da
     """Find by halving the last accepted day towards `end`."""
     if is_accepted(end):
         return end
-    day = _DAY if end > accepted else -_DAY
+    day = DAY if end > accepted else -DAY
     low, high = 0, 2**_HALVINGS
     while high - low > 1:
         middle = (low + high) // 2

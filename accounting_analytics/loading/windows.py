@@ -33,7 +33,7 @@ from accounting_analytics.core.errors import (
     ProtocolError,
 )
 from accounting_analytics.core.load_metadata import DayRange, subtract_days
-from accounting_analytics.core.periods import Period
+from accounting_analytics.core.periods import DAY, Period
 from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats, require_in_period, sort_lines
 from accounting_analytics.loading.estimate import DensityEstimate, RequestsToCome
 from accounting_analytics.loading.pages import DECODING_THREADS, decode_page, decode_strictly
@@ -51,7 +51,6 @@ Outcome = TypeVar("Outcome")
 
 MIN_PAGES_TO_SPLIT = 5
 """Fewer remaining pages are read one after the other."""
-_DAY = dt.timedelta(days=1)
 _ATTEMPTS = 3
 _JOIN_TIMEOUT = 4.0
 """Seconds to wait for threads after a failure; a call that hangs ends by its own deadline."""
@@ -113,7 +112,7 @@ def split(window: Window, density: DensityEstimate, in_flight: int) -> list[Wind
     lines = (fair_share - _LEFT_EMPTY) * density.lines_per_page
     days = min(max(int(lines / density.lines_per_day), 1), rest.days)
     near_days = min(days * _MAX_WINDOWS * in_flight, rest.days)
-    near = Period(rest.start_date, rest.start_date + (near_days - 1) * _DAY, rest.time_zone)
+    near = Period(rest.start_date, rest.start_date + (near_days - 1) * DAY, rest.time_zone)
     pages = days * density.lines_per_day / density.lines_per_page
     return [
         *gaps(window.ledger_id, window.period, [near]),

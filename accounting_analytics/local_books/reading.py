@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -27,6 +26,7 @@ from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable
     from pathlib import Path
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.extent import MonthProof
     from accounting_analytics.reports.books.value import PeriodLike
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
-
-_DAY = dt.timedelta(days=1)
 
 
 @dataclass(frozen=True, repr=False)

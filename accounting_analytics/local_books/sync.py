@@ -13,7 +13,7 @@ import msgspec
 import pyarrow.compute as pc
 
 from accounting_analytics.core.errors import InputError, PeriodError
-from accounting_analytics.core.periods import choose_zone, day_label, zone
+from accounting_analytics.core.periods import DAY, choose_zone, day_label, zone
 from accounting_analytics.core.progress import progress_bar
 from accounting_analytics.loading.cash_flow_reports import load_report_if_changed
 from accounting_analytics.local_books.drift import compare_versions
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from accounting_analytics.local_books.versions import StoredFile
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
-_DAY = dt.timedelta(days=1)
 _MOST_COMPARISONS = 3
 _UNSTABLE = "lines changed at the service while the months were compared; sync again"
 
@@ -188,7 +187,7 @@ class BooksSync:
             return other
         self._folder.path(last.files[name])
         record = last.months[name]
-        earlier = last.months.get((month.start_date - _DAY).strftime("%Y-%m"))
+        earlier = last.months.get((month.start_date - DAY).strftime("%Y-%m"))
         if earlier is None:  # the balances at the start of the books are those of the report, or none
             is_first = month.start_date == self._lines.period.start_date
             same_start = is_first and self._lines.reaches_back == last.reaches_back

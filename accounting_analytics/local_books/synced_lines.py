@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.load_metadata import Discovery
-from accounting_analytics.core.periods import Period, day_label, local_date, zone
+from accounting_analytics.core.periods import DAY, Period, day_label, local_date, month_start, zone
 from accounting_analytics.loading.arrow_lines import lines_within
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, find_first_line, refresh_ledgers
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from accounting_analytics.local_books.storage import BooksFolder, Choice
     from accounting_analytics.local_books.versions import Version
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
-
-_DAY = dt.timedelta(days=1)
 
 
 class SyncOptions(NamedTuple):
@@ -131,7 +129,7 @@ class SyncedLines:
         self.ledgers_are_new = True
         if self.ledgers.empty:
             raise InputError(f"the service has no ledgers with lines until {end} yet; sync when it has some")
-        first = first or min(self._discovery.first_day or end, end).replace(day=1)
+        first = first or month_start(min(self._discovery.first_day or end, end))
         self._days = self.period = Period(first, end, self._time_zone)
         self.reaches_back = self._begins_with_the_first_line()
         self._loaded = set(self.ledgers["id"])
@@ -199,7 +197,7 @@ class SyncedLines:
             self.refresh()
             self._check_first_line()
         if self.is_extended:
-            self.read(Period(self.period.start_date, before.start_date - _DAY, self._time_zone))
+            self.read(Period(self.period.start_date, before.start_date - DAY, self._time_zone))
         if not is_nightly:
             self._read_recent_days(last, ())
         else:
@@ -231,7 +229,7 @@ class SyncedLines:
             day = day_label(first)
             note = (
                 f"There are lines before {day} now, the first on {day_label(earliest)}: balances of the books begin "
-                f"with those that the service reports for {day}. Sync with start_date={earliest.replace(day=1)} to "
+                f"with those that the service reports for {day}. Sync with start_date={month_start(earliest)} to "
                 "read them."
             )
             self.notes += (note,)
@@ -243,11 +241,11 @@ class SyncedLines:
         on all days, are read if an entry names them.
         """
         since = min(self._at, last.synced_at).astimezone(zone(self._time_zone)).date()
-        first = min(since - dt.timedelta(days=self._options.lookback_days), last.period.end_date + _DAY)
+        first = min(since - dt.timedelta(days=self._options.lookback_days), last.period.end_date + DAY)
         if first > self._days.end_date:
             return
         if self.period.end_date < self._days.end_date:
-            later = Period(self.period.end_date + _DAY, self._days.end_date, self._time_zone)
+            later = Period(self.period.end_date + DAY, self._days.end_date, self._time_zone)
             self._extend_to(pa.table({"datetime": self.load_report(later).exact().lines["datetime"]}))
         days = Period(max(first, self._days.start_date), self._days.end_date, self._time_zone)
         read_otherwise = {ledger_id for reading in readings if reading.of_all_days for ledger_id in reading.ledger_ids}
@@ -287,7 +285,7 @@ class SyncedLines:
                 unread -= set(ledger_ids)
                 first_line = min(filter(None, [first_line, pc.min(lines["datetime"]).as_py()]), default=None)
         if self.reaches_back and self.period.start_date > self._discovery.accepted.start_date:
-            before = Period(self._discovery.accepted.start_date, self.period.start_date - _DAY, self._time_zone)
+            before = Period(self._discovery.accepted.start_date, self.period.start_date - DAY, self._time_zone)
             self.note_first_line(find_first_line(self._client, unread, before))
             self.note_first_line(first_line)
             self._check_first_line()

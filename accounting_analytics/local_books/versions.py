@@ -12,14 +12,13 @@ import pandas as pd
 
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
-from accounting_analytics.core.periods import Period, parse_date, zone
+from accounting_analytics.core.periods import DAY, Period, parse_date, zone
 from accounting_analytics.reports.books.extent import MonthProof
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 When: TypeAlias = int | str | dt.date | dt.datetime
-_DAY = dt.timedelta(days=1)
 _AGREED = "The service's cash flow report agrees with the line entries to the last digit."
 _DIFFERED = "The service's report does not agree with the line entries:"
 _NOT_COMPLETE = "Journal entries are not complete:"
@@ -208,4 +207,4 @@ def _instant(when: str | dt.date, time_zone: str) -> dt.datetime:
     if isinstance(when, dt.datetime):
         return when if when.tzinfo else when.replace(tzinfo=zone(time_zone))
     day = parse_date(when, "the day of a version")
-    return dt.datetime.combine(day + _DAY, dt.time.min, zone(time_zone)) - dt.timedelta(microseconds=1)
+    return dt.datetime.combine(day + DAY, dt.time.min, zone(time_zone)) - dt.timedelta(microseconds=1)

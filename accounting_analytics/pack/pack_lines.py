@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import TYPE_CHECKING, Any
 
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.core.periods import DAY
 from accounting_analytics.reports.figures.figure import PERCENT
 from accounting_analytics.reports.figures.line_table import PageLines, ShownLine, runs_of
 from accounting_analytics.reports.figures.selections import Span, simplified
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Collection, Iterable
 
     from accounting_analytics.pack.pack_table import PackTable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.figure import Figure
     from accounting_analytics.reports.statements.statement_figures import StatementFigures
 
-_DAY = dt.timedelta(days=1)
 _MOST = 10**9
 _OPENING = ""
 """Id of a balance, which is not a line entry."""
@@ -59,7 +59,7 @@ class PackLines:
 
     def _balances(self) -> list[ShownLine]:
         """Sum the balance of each ledger before the first day."""
-        before = Span(self._loaded, self.first - _DAY)
+        before = Span(self._loaded, self.first - DAY)
         sums = {} if before.is_empty else self._source.sums({before})[before]
         units = {
             ledger_id: sums.get(ledger_id, 0) + self._starting.get(ledger_id, 0)

@@ -6,7 +6,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from accounting_analytics.core.fiscal_years import year_name
-from accounting_analytics.core.periods import Period, day_label, days_label
+from accounting_analytics.core.periods import DAY, Period, day_label, days_label, month_start
 from accounting_analytics.reports.statements.columns import (
     ColumnKind,
     StatementColumn,
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 _MONTHS_SHOWN = 6
 _YEAR = 12
-_DAY = dt.timedelta(days=1)
 
 
 class PackPeriods(NamedTuple):
@@ -151,9 +150,9 @@ def _change(this: StatementColumn, earlier: StatementColumn, text: str = "Change
 
 def _last_months(period: Period, count: int = _MONTHS_SHOWN) -> Iterable[Period]:
     """Return calendar months up to the period's last, which may be cut."""
-    first_of_month = period.end_date.replace(day=1)
+    first_of_month = month_start(period.end_date)
     found = [Period(first_of_month, period.end_date, period.time_zone)]
     while len(found) < count:
-        last = found[-1].start_date - _DAY
-        found.append(Period(last.replace(day=1), last, period.time_zone))
+        last = found[-1].start_date - DAY
+        found.append(Period(month_start(last), last, period.time_zone))
     return reversed(found)

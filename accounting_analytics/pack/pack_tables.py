@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,7 +11,7 @@ import pandas as pd
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.core.periods import Period, day_label, days_label
+from accounting_analytics.core.periods import DAY, Period, day_label, days_label
 from accounting_analytics.pack.pack_table import (
     PackRow,
     PackTable,
@@ -37,6 +36,7 @@ from accounting_analytics.reports.statements.daily_balances import DailyBalances
 from accounting_analytics.reports.statements.rows import NOT_CATEGORIZED, OPENING_BALANCES, OPENINGS_NOTE
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Collection, Iterable, Sequence
 
     from accounting_analytics.local_books.drift import Drift
@@ -66,7 +66,6 @@ BY_ENTRY = (
     "Cash in and out are counted by journal entry: what is withheld from a payment, such as taxes from wages, is in "
     "neither, and a transfer between own accounts that is booked as two entries is in both."
 )
-_DAY = dt.timedelta(days=1)
 _MAX_DAYS = 93
 """Longer periods have a balance at the end of each month, not of each day."""
 _STEPS, _PAYEES, _ENTRIES, _CHANGES, _CATEGORIES, _RECURRING = 8, 10, 20, 40, 2, 30
@@ -283,7 +282,7 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
 def cash_accounts(cash: CashLines, period: Period) -> PackTable:
     """Make the table of each cash account's balance at start and end."""
     daily, names = cash.balances(period), cash.statement.figures.ledgers
-    before = daily.days[0] - _DAY
+    before = daily.days[0] - DAY
     texts = {
         "start": f"Start of {day_label(daily.days[0])}",
         "change": "Change",

@@ -28,7 +28,7 @@ from accounting_analytics.core.exact_sums import (
     is_within,
 )
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.core.periods import LOCALTIME, UTC, Period, day_label, local_date, time_zone_names, zone
+from accounting_analytics.core.periods import DAY, LOCALTIME, UTC, Period, day_label, local_date, time_zone_names, zone
 from accounting_analytics.reconciliation.differences import compare_figures
 from accounting_analytics.reconciliation.line_comparison import compare_lines
 from accounting_analytics.reports.books.value import Books
@@ -45,10 +45,9 @@ if TYPE_CHECKING:
 
     Mask = npt.NDArray[np.bool_]
 
-_DAY = dt.timedelta(days=1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_PADDING = 2 * _DAY
+_PADDING = 2 * DAY
 """Time around the period in which lines are kept one by one: no two zones are further apart."""
 _MAX_NAMED = 3
 _KNOWN_ZONES = (
@@ -289,8 +288,8 @@ def _microseconds(instant: dt.datetime) -> int:
 
 def _lines_around(exact: ExactLines, period: Period) -> pa.Table:
     """Select the lines around a period, and sum earlier ones by ledger."""
-    start = max(period.start_date, dt.date.min + _PADDING + _DAY) - _PADDING
-    end = min(period.end_date, dt.date.max - _PADDING - _DAY) + _PADDING
+    start = max(period.start_date, dt.date.min + _PADDING + DAY) - _PADDING
+    end = min(period.end_date, dt.date.max - _PADDING - DAY) + _PADDING
     padded = Period(start, end, period.time_zone)
     lines = collect(exact.lines.filter(is_within(padded.instants())))
     earlier = exact.lines.filter(is_within(padded.instants_before()))

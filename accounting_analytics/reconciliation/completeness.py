@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import textwrap
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,7 +17,7 @@ from accounting_analytics.core.exact_sums import null_message
 from accounting_analytics.core.load_metadata import DayRange, books_notes, parse_days
 from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, join_ids
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount
-from accounting_analytics.core.periods import Period, days_label, period_label
+from accounting_analytics.core.periods import DAY, Period, days_label, period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries, Problems
 from accounting_analytics.reports.books.value import to_books
@@ -42,7 +41,6 @@ _NOT_ONE_MOMENT = {
 _ONE_MOMENT = "the days did not change while they were read"
 _NO_LIST = {False: "the service has no list of them", True: "a file has those with entries"}
 _NO_METADATA = "the frame has no load metadata"
-_DAY = dt.timedelta(days=1)
 
 
 class Check(NamedTuple):
@@ -365,7 +363,7 @@ def _uncovered_days(windows: list[DayRange], period: Period) -> str:
     broken = [
         f"between {before.last} and {after.first}"
         for before, after in pairwise(windows)
-        if before.last + _DAY != after.first
+        if before.last + DAY != after.first
     ]
     if windows[0].first > period.start_date:
         broken.insert(0, f"before {windows[0].first}")
@@ -420,8 +418,7 @@ def _check_report_balances(reports: list[CashFlowReport]) -> Checked:
     neighbours = [
         (before, after)
         for before, after in pairwise(ordered)
-        if after.period.start_date - _DAY == before.period.end_date
-        and after.period.time_zone == before.period.time_zone
+        if after.period.start_date - DAY == before.period.end_date and after.period.time_zone == before.period.time_zone
     ]
     if not neighbours:
         return _make_check(what, 0, note="no two reports have adjoining periods")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ import pandas as pd
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.periods import Period, days_label, period_label
+from accounting_analytics.core.periods import DAY, Period, days_label, period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Months
 from accounting_analytics.reconciliation.compared_report import (
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
-_DAY = dt.timedelta(days=1)
 _ANCHORED = (
     "Starting balances are those at the start of {day}, which were given or reported, rolled forward by the line "
     "entries; after a report that does not tie they are taken from the next one. Their agreement proves nothing: load "
@@ -244,7 +242,7 @@ def _compare_each(books: Books, reports: Iterable[CashFlowReport]) -> Iterator[t
     lines, ledgers, untied_until = books.source.frame, books.ledgers, None
     for reported in reports:
         start = reported.period.start_date
-        if books.opening.units is not None and untied_until == start - _DAY:
+        if books.opening.units is not None and untied_until == start - DAY:
             books = books.with_opening(reported)
         recomputed = recompute_cash_flow(books, reported.period, allow_partial=bool(books.extent.missing))
         found = compare_reports(reported, recomputed, lines, ledgers)

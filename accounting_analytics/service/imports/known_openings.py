@@ -15,7 +15,7 @@ from accounting_analytics.core.chart_of_accounts import SubType
 from accounting_analytics.core.errors import BooksDoNotTieError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import format_amount, from_minor_units
-from accounting_analytics.core.periods import as_utc, day_label, local_date
+from accounting_analytics.core.periods import DAY, as_utc, day_label, local_date
 from accounting_analytics.service import tables
 from accounting_analytics.service.stored_values import join_sums
 
@@ -59,9 +59,7 @@ def known_openings(
                 stated[line.ledger_id] = stated.get(line.ledger_id, 0) + line.units
         keys = {name: stored[of_entry[name]] for name in stated if of_entry[name] in stored}
         day = local_date(entry.datetime, local)
-        before, after = (
-            _balances(connection, keys, start_day, local) for start_day in (day, day + dt.timedelta(days=1))
-        )
+        before, after = (_balances(connection, keys, start_day, local) for start_day in (day, day + DAY))
         if all(stated[name] * units <= 0 for name, units in (before | after).items()):
             continue
         if stated not in ({**dict.fromkeys(stated, 0), **balances} for balances in (before, after)):
