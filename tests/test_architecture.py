@@ -51,6 +51,12 @@ def test_documented_layers_are_the_contracts():
         assert {one for layer in layers(container) for one in layer.split(" | ")} == wings(folder)
 
 
+def test_places_of_decisions_are_files():
+    places = re.findall(r"^\| [^`|]+ \| `([\w/.]+\.\w+)` \|$", ARCHITECTURE, re.MULTILINE)
+    assert len(places) > 30
+    assert [place for place in places if not (PACKAGE / place).is_file()] == []
+
+
 def test_one_class_has_one_name():
     """Classes of one name are only what the client reads and the embedded service writes, each declared on its own."""
     homes = defaultdict(set)
