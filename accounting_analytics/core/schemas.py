@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Mapping
 from decimal import Decimal, localcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -55,7 +56,9 @@ with warnings.catch_warnings():
         import_module(_name)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
+
+    Row = Mapping[str, Any] | Sequence[Any]
 
 
 _MAX_FAILURES = 3
@@ -218,6 +221,23 @@ class Table(pandera.DataFrameModel):
         """Create a table with Arrow decimals for calculations, without validation."""
         amounts = dict.fromkeys(cls.amount_columns(), pandas_dtype(scale))
         return cls._from_values(columns, cls.dtypes() | amounts, scale)
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Row], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
+        """Make a table of rows, each a mapping or the values of all columns in order, as from columns."""
+        return cls.from_columns(cls._columns_of(rows), scale)
+
+    @classmethod
+    def exact_from_rows(cls, rows: Iterable[Row], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
+        """Make a table of rows with Arrow decimals, for calculations and text; not validated."""
+        return cls.exact_from_columns(cls._columns_of(rows), scale)
+
+    @classmethod
+    def _columns_of(cls, rows: Iterable[Row]) -> dict[str, list[Any]]:
+        """Collect the values of each column in the table's order; without rows, of all columns."""
+        names = list(cls.dtypes())
+        named = [row if isinstance(row, Mapping) else dict(zip(names, row, strict=True)) for row in rows]
+        return {name: [row[name] for row in named] for name in names if not named or name in named[0]}
 
     @classmethod
     def _from_values(cls, columns: Mapping[str, Sequence[Any]], dtypes: Mapping[str, Any], scale: int) -> pd.DataFrame:

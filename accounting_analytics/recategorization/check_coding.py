@@ -127,9 +127,8 @@ class CodingCheck(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.CodingFindings`: cash that comes in is positive."""
-        columns: dict[str, list[Any]] = {name: [] for name in CodingFindings.dtypes()}
-        for finding in self.findings:
-            values = (
+        rows = [
+            (
                 finding.key,
                 finding.kind,
                 pd.Timestamp(finding.day),
@@ -143,9 +142,9 @@ class CodingCheck(Result):
                 finding.transaction_id or None,
                 LIST_SEPARATOR.join(finding.line_ids),
             )
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
-        return CodingFindings.from_columns(columns, self.scale)
+            for finding in self.findings
+        ]
+        return CodingFindings.from_rows(rows, self.scale)
 
     def __getitem__(self, key: str) -> Figure:
         """Return the figure of a finding by its key, with its lines."""

@@ -156,8 +156,7 @@ class Effect(Result):
                 f"{_CHANGED_ELSEWHERE if what == _FLOW else _BALANCE_CHANGED}"
             )
             rows.append((what, ledger_id, name, difference, reason))
-        columns = {name: [row[place] for row in rows] for place, name in enumerate(ReportDifferences.dtypes())}
-        return ReportDifferences.exact_from_columns(columns, self.before.scale)
+        return ReportDifferences.exact_from_rows(rows, self.before.scale)
 
     @property
     def as_predicted(self) -> bool | None:

@@ -210,8 +210,8 @@ class Plan(Result):
         sums = sum_by_key(zip(keys, (item.uncategorized_amount for item in self.items), strict=True))
         rows = [(*key, count, sums[key]) for key, count in Counter(keys).items()]
         rows.sort(key=lambda row: (row[-3] in EXPECTED_OUTCOMES, -row[-1].copy_abs(), row))
-        columns = {name: [row[place] for row in rows] for place, name in enumerate([*names, "item_count", "amount"])}
-        return PlanTotals.exact_from_columns(columns, self._scale)
+        named = [dict(zip((*names, "item_count", "amount"), row, strict=True)) for row in rows]
+        return PlanTotals.exact_from_rows(named, self._scale)
 
     @property
     def minutes(self) -> float:

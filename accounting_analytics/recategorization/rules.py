@@ -373,8 +373,7 @@ def report_rules(queue: pd.DataFrame, rules: Rules, books: Books) -> pd.DataFram
     known = categorized_transactions(books, asked.ledgers)
     compared = [(rows, rules.match(rows, chart)) for rows in (asked.rows, known)]
     rows = [_report(rule, compared, chart) for rule in rules]
-    columns = {name: [row[name] for row in rows] for name in RuleReports.dtypes()}
-    report = RuleReports.from_columns(columns, exact.scale)
+    report = RuleReports.from_rows(rows, exact.scale)
     attach_notes(report, (*exact.notes, *_notes(rows, rules, chart)), queue, lines)
     return report
 

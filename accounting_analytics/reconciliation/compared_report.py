@@ -27,7 +27,6 @@ from accounting_analytics.reconciliation.differences import (
     TOTALS,
     ZERO,
     compare_figures,
-    differences_columns,
 )
 from accounting_analytics.reconciliation.explanations import explain_differences
 from accounting_analytics.reconciliation.line_comparison import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED, compare_lines
@@ -107,7 +106,7 @@ class ComparedReport(Result):
     @cached_property
     def differences(self) -> pd.DataFrame:
         """The figures that differ: :class:`~accounting_analytics.schemas.Differences`."""
-        return Differences.from_columns(differences_columns(self.rows), self.scale)
+        return Differences.from_rows((row.cells for row in self.rows), self.scale)
 
     @property
     def compared_everything(self) -> bool:
@@ -214,7 +213,7 @@ class ComparedReport(Result):
 
     def _for_people(self, rows: Sequence[Difference]) -> pd.DataFrame:
         """Order the columns for people, without empty ones, with every digit."""
-        exact = Differences.exact_from_columns(differences_columns(rows), self.scale)
+        exact = Differences.exact_from_rows((row.cells for row in rows), self.scale)
         return exact[[*_SHOWN]].dropna(axis="columns", how="all")
 
 
@@ -311,9 +310,7 @@ def differences_by_month(reconciliations: Sequence[ComparedReport]) -> pd.DataFr
         own = [row for row in month.rows if row.what in ("net_cash_flow", "starting_balance", "ending_balance")]
         sums = sum_by_key(((row.what, row.ledger_id, row.ledger_name), row.amount) for row in own or month.rows)
         rows.extend((month.period.start_date, *place, amount) for place, amount in sums.items())
-    names = ("start_date", "what", "ledger_id", "ledger_name", "difference")
-    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    return MonthlyDifferences.from_columns(columns, reconciliations[0].scale if reconciliations else 0)
+    return MonthlyDifferences.from_rows(rows, reconciliations[0].scale if reconciliations else 0)
 
 
 def compare_reports(

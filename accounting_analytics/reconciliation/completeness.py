@@ -140,7 +140,7 @@ class Certificate(Result):
     @cached_property
     def problems(self) -> pd.DataFrame:
         """The problems: :class:`~accounting_analytics.schemas.Problems`."""
-        return Problems.from_columns(self._columns(), self.scale)
+        return Problems.from_rows(self._rows(), self.scale)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -182,7 +182,7 @@ class Certificate(Result):
         shown = [f"- {problem}" for problem in self.found[:_MAX_PROBLEMS_SHOWN]]
         more = len(self.found) - len(shown)
         lines = [*shown, *([f"- and {more:,} more: see .problems"] if more else [])]
-        exact = Problems.exact_from_columns(self._columns(), self.scale)
+        exact = Problems.exact_from_rows(self._rows(), self.scale)
         yield ResultPart(lines, exact, _MAX_PROBLEMS_SHOWN, "problems; .problems has all")
 
     def _content(self) -> dict[str, Any]:
@@ -198,12 +198,12 @@ class Certificate(Result):
             "debits": self.debits,
             "credits": self.credits,
             "checks": [check._asdict() for check in self.checks],
-            "problems": Problems.exact_from_columns(self._columns(), self.scale),
+            "problems": Problems.exact_from_rows(self._rows(), self.scale),
             "notes": self.notes,
         }
 
-    def _columns(self) -> dict[str, list[Any]]:
-        return {name: [getattr(problem, name) for problem in self.found] for name in Problems.dtypes()}
+    def _rows(self) -> list[dict[str, Any]]:
+        return [problem._asdict() for problem in self.found]
 
 
 def _describe(check: Check) -> list[str]:

@@ -83,6 +83,11 @@ class Difference(NamedTuple):
         """Reported minus recomputed."""
         return EXACT.subtract(self.reported or ZERO, self.recomputed or ZERO)
 
+    @property
+    def cells(self) -> dict[str, Any]:
+        """Values of its row in :class:`~accounting_analytics.schemas.Differences`, by column."""
+        return {**self._asdict(), "difference": self.amount}
+
 
 class Comparison(NamedTuple):
     """Numbers of figures of one kind that were compared, and that differ.
@@ -112,12 +117,6 @@ class Compared(NamedTuple):
     comparison: Comparison
     differences: Sequence[Difference] = ()
     notes: Sequence[str] = ()
-
-
-def differences_columns(differences: Sequence[Difference]) -> dict[str, list[Any]]:
-    """Make the columns of a table of differences."""
-    columns = {name: [getattr(difference, name) for difference in differences] for name in Difference._fields}
-    return {**columns, "difference": [difference.amount for difference in differences]}
 
 
 def compare_figures(reported: CashFlowReport, recomputed: CashFlowReport) -> dict[str, Compared]:

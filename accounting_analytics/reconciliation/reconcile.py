@@ -100,9 +100,7 @@ class Reconciliation(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """The reports: :class:`~accounting_analytics.schemas.Months`, with the amounts as reported."""
-        rows = self._rows()
-        columns = {name: [row[name] for row in rows] for name in rows[0]}
-        return Months.from_columns(columns, self.reports[0].scale)
+        return Months.from_rows(self._rows(), self.reports[0].scale)
 
     @property
     def differences(self) -> pd.DataFrame:
