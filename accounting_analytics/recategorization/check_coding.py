@@ -13,7 +13,7 @@ from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.periods import day_label, period_label
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import CodingFindings, Ledgers, Queue
+from accounting_analytics.core.schemas import CodingFindings, Queue
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.coding_findings import (
     CodedTransaction,
@@ -233,14 +233,16 @@ def check_coding(
         plan = review.plan(instance_id=client.instance_id)
     """
     books = to_books(books)
-    days, chart = books.days_of(period), Ledgers.checked(books.ledgers)
+    days, chart = books.days_of(period), books.chart
     if missing := books.extent.reasons(days):
         raise IncompleteLoadError(f"the coding of {period_label(days)} cannot be checked: {'; '.join(missing)}")
     transactions = _Transactions.of_books(books, chart)
     found, pasts = transactions.findings(days)
     lines = _lines_of(books, days)
     every = [*found, *_on_parents(lines, chart, transactions), *transactions.without_text(days)]
-    right = _confirmed_transactions(OpenQueue(transactions.queue(every), chart), decisions)
+    right = set()
+    if decisions is not None:
+        right = _confirmed_transactions(OpenQueue(transactions.queue(every), chart), decisions)
     kept = sorted((finding for finding in every if finding.transaction_id not in right), key=_order)
     asked = OpenQueue(transactions.queue(kept), chart)
     shown = {line for finding in kept for line in finding.line_ids}

@@ -17,7 +17,7 @@ from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, fraction_digits, sum_by_key
 from accounting_analytics.core.periods import as_utc
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import Ledgers, PlanItems, PlanTotals
+from accounting_analytics.core.schemas import PlanItems, PlanTotals
 from accounting_analytics.core.sheets import Column, Kind, read_table, write_table
 from accounting_analytics.core.workbook import workbook_text
 from accounting_analytics.loading.estimate import DOCUMENTED_RATE
@@ -351,7 +351,7 @@ def plan_recategorization(proposals: pd.DataFrame, books: Books, *, instance_id:
     """
     books = to_books(books)
     books.require_service("a plan", "changes the books of a service")
-    changes, exact = changes_of_proposals(proposals, Categories(Ledgers.checked(books.ledgers)))
+    changes, exact = changes_of_proposals(proposals, Categories(books.chart))
     return Plan(
         changes,
         scale=exact.scale,

@@ -35,12 +35,11 @@ from accounting_analytics.core.column_conversion import (
 )
 from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.exact_sums import repeated_message, require_columns
-from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import parse_date
-from accounting_analytics.core.schemas import Ledgers, Queue, QueueGroups
+from accounting_analytics.core.schemas import Queue, QueueGroups
 from accounting_analytics.reports.books.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.books.merchants import merchants
 from accounting_analytics.reports.books.payees import TEXTS_OF_TRANSACTION, parties_of_open_items
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from accounting_analytics.core.column_conversion import ExactFrame
+    from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.periods import DateLike
     from accounting_analytics.reports.books.value import Books, PeriodLike
 
@@ -116,9 +116,7 @@ def uncategorized_queue(
         of a transaction is not among those of the books.
     """
     books = to_books(books)
-    chart, days = books.ledgers, books.days_of(period)
-    chart = Ledgers.checked(chart)
-    names = LedgerNames.from_frame(chart)
+    chart, days, names = books.chart, books.days_of(period), books.names
     exact = _exact_lines(books)
     lines = exact.frame
     uncategorized = uncategorized_ledgers(

@@ -12,7 +12,7 @@ from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import attach_notes, notes
 from accounting_analytics.core.messages import count_of, join_ids
-from accounting_analytics.core.schemas import Ledgers, LineEntries
+from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.reports.books.payees import counterparties_of_entries, entry_ids
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.books.zone_of_lines import refuse_other_days
@@ -56,7 +56,7 @@ def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
         expenses.pivot_table(index="counterparty", columns="month", values="signed_amount", aggfunc="sum")
     """
     books = to_books(books)
-    lines, chart = books.source.in_pandas("an analysis frame"), Ledgers.checked(books.ledgers)
+    lines, chart = books.source.in_pandas("an analysis frame"), books.chart
     frame = LineEntries.checked(lines)
     unknown = frame.loc[~frame["ledger_id"].isin(chart["id"]), "ledger_id"].unique()
     if len(unknown):

@@ -228,6 +228,11 @@ class Books(Result):
         return self._ledgers.copy(deep=False)
 
     @cached_property
+    def chart(self) -> pd.DataFrame:
+        """The chart of accounts as a valid table, for calculations."""
+        return Ledgers.checked(self._ledgers)
+
+    @cached_property
     def names(self) -> LedgerNames:
         """Ids, names and paths of the ledgers."""
         return LedgerNames(self.tree.names, self.tree.hierarchy)

@@ -15,7 +15,7 @@ from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, join_id
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import AgeingRows, DaysToPayRows, Ledgers, OpenItems, PaidItems
+from accounting_analytics.core.schemas import AgeingRows, DaysToPayRows, OpenItems, PaidItems
 from accounting_analytics.reports.books.payees import OPEN_ITEMS
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms
@@ -430,7 +430,7 @@ def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[st
     """
     books = to_books(books)
     books.require_loaded("an ageing")
-    source, last, chart, names = books.source, books.last_day(as_of), Ledgers.checked(books.ledgers), books.names
+    source, last, chart, names = books.source, books.last_day(as_of), books.chart, books.names
     chosen = _chosen(chart, names, accounts)
     _require_loaded(source, last, names, {ledger_id for below in chosen.values() for ledger_id in below})
     rows = source.until(last)

@@ -22,7 +22,7 @@ from accounting_analytics.core.money import (
 )
 from accounting_analytics.core.periods import day_label, month_name
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments, Ledgers
+from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments
 from accounting_analytics.reports.books.book_lines import entries_among
 from accounting_analytics.reports.books.category_ledgers import Categories, required_ledgers
 from accounting_analytics.reports.books.payees import OPEN_ITEMS
@@ -634,7 +634,7 @@ def outlook(
         raise InputError(f"weeks must be a whole number from 1 to {_MOST_WEEKS}, not {quote(weeks)}")
     books = to_books(books)
     books.require_loaded("an outlook")
-    source, last, chart = books.source, books.last_day(as_of), Ledgers.checked(books.ledgers)
+    source, last, chart = books.source, books.last_day(as_of), books.chart
     if missing := source.missing_until(last):
         raise IncompleteLoadError(f"the weeks after {day_label(last)} are not known: {missing}")
     scale = source.scale

@@ -15,7 +15,7 @@ from accounting_analytics.core.messages import count_of, did_you_mean, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.core.schemas import Ledgers, PaymentRhythms
+from accounting_analytics.core.schemas import PaymentRhythms
 from accounting_analytics.reports.books.book_lines import entries_among
 from accounting_analytics.reports.books.category_ledgers import Categories
 from accounting_analytics.reports.books.payees import counterparties_of_entries
@@ -298,7 +298,7 @@ def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> Recurr
     source, last = books.source, books.last_day(as_of)
     if missing := source.missing_until(last):
         raise IncompleteLoadError(f"what recurs until {day_label(last)} is not known: {missing}")
-    names, rows = Categories(Ledgers.checked(books.ledgers)), source.until(last)
+    names, rows = Categories(books.chart), source.until(last)
     by_counterparty = payments_by_counterparty(rows, source, names.transfers)
     payments = [
         found
