@@ -1,4 +1,4 @@
-# make demo | test | soak | lint | lab | benchmarks: each sets up .venv by itself on a machine with Python >= 3.11.
+# make demo | test | test-fast WING=charts | soak | lint | lab | benchmarks: each sets up .venv by itself on a machine with Python >= 3.11.
 # `make soak` runs the tests marked soak, at ten times the counts that `make test` gives them, those marked long, which
 # `make test` leaves out, and the properties on random examples, while those of `make test` are the same in every run.
 PYTHON ?= python3
@@ -9,13 +9,18 @@ OUTPUT ?= demo-output
 # modules are compiled once, not in each of the hundreds of processes that tests start
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test soak lint lab benchmarks clean
+.PHONY: demo test test-fast soak lint lab benchmarks clean
 
 demo: $(VENV)/demo-ready
 	$(BIN)/accounting-analytics demo --output $(OUTPUT)
 
 test: $(VENV)/ready
 	$(BIN)/python -m pytest -n 2 --dist worksteal --durations 10
+
+# The tests of a wing without browsers, other programs and long counts: what to run while changing it.
+test-fast: $(VENV)/ready
+	@[ -n "$(WING)" ] || { echo "name a wing: make test-fast WING=charts"; exit 1; }
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not (long or soak or browser or spark or postgresql)' tests/$(WING)
 
 soak: $(VENV)/ready
 	ACCOUNTING_ANALYTICS_SOAK=10 $(BIN)/python -m pytest -m 'soak or long or hypothesis' -n 2 --dist worksteal --timeout 7200 --durations 0
