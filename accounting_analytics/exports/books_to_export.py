@@ -51,6 +51,7 @@ full join reported using (line_id)
 where flow is distinct from reported
 """
 """How many lines the report and the line entries do not share."""
+_ROWS_PER_BATCH = 1 << 16
 _NO_REPORT = "Not compared: the books have no report of the service of these days."
 
 
@@ -127,7 +128,6 @@ def _exact_lines(books: Books) -> pa.Table:
         kept = [name for name in lines.column_names if name in LineEntries.dtypes() and name != "local_date"]
         return lines.select(kept).replace_schema_metadata(None)
     exact = LineEntries.checked_exact(books.source.in_pandas("an export"), scale=books.scale)
-    pa.default_memory_pool().release_unused()  # otherwise the pool keeps what the checks needed
     return arrow_table(exact.frame.drop(columns="local_date", errors="ignore"))
 
 
@@ -149,10 +149,13 @@ def arrow_table(frame: pd.DataFrame) -> pa.Table:
 
 
 def _lines_within(lines: pa.Table, period: Period) -> pa.Table:
-    """Lines of a period; all of them as they are, because a filter copies all columns."""
+    """Select lines of a period; only batches that have other lines too are copied."""
     start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
-    inside = pc.and_(pc.greater_equal(lines["date"], start), pc.less_equal(lines["date"], end))
-    return lines if pc.all(inside).as_py() else lines.filter(inside)
+    batches = []
+    for batch in lines.to_batches(_ROWS_PER_BATCH):
+        inside = pc.and_(pc.greater_equal(batch["date"], start), pc.less_equal(batch["date"], end))
+        batches.append(batch if pc.all(inside).as_py() else batch.filter(inside))
+    return pa.Table.from_batches(batches, lines.schema)
 
 
 def compare_with_report(database: duckdb.DuckDBPyConnection, books: ExportedBooks) -> MonthProof:

@@ -308,7 +308,7 @@ VIEWS = {
 }
 """Comment and query of each view; each question without parameters is a view too."""
 
-_MEMORY, THREADS = "600MB", 2
+_MEMORY, THREADS = "500MB", 2
 """What DuckDB uses where it may write to a folder; each thread needs room for the rows that it sorts and compresses."""
 _STORAGE = "v1.0.0"
 """Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""
@@ -382,9 +382,14 @@ def attached_books(
     for name, rows in sources.items():
         _register(database, name, rows)
     _insert_month_and_export(database, books, currency, fiscal_year_start_month)
-    for name in ("account", "cash_movement", "counterparty"):
+    parties = database.sql(query_of("counterparty")).to_arrow_table().combine_chunks()
+    for name in ("line", "report_line"):  # a join in the database would not keep their order
+        _register(database, name, _with_counterparties(sources[name], parties))
+    sources["counterparty"] = parties.group_by(["counterparty_id", "counterparty"]).aggregate([])
+    del parties
+    _register(database, "counterparty", sources["counterparty"])
+    for name in ("account", "cash_movement"):
         database.execute(f"create table source.{name} as {query_of(name)}")
-    _register(database, "line", _with_counterparties(database, books.lines))
     yield
     database.execute("detach source")
     for name in sources:
@@ -403,16 +408,15 @@ def _sources(books: ExportedBooks) -> dict[str, pa.Table]:
 
 def _register(database: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
     """Let queries read rows as a table of `source`."""
+    pa.default_memory_pool().release_unused()  # otherwise the pool keeps what was needed to make them
     database.register(f"{name}_rows", rows)
     database.execute(f"create or replace view source.{name} as select *{_added(name, rows)} from {name}_rows")  # noqa: S608 (our own names)
 
 
-def _with_counterparties(database: duckdb.DuckDBPyConnection, lines: pa.Table) -> pa.Table:
-    """Lines with the counterparty of their entry; a join in the database would not keep their order."""
-    query = "select journal_entry_id, counterparty_id from source.counterparty"
-    named = database.sql(query).to_arrow_table().combine_chunks()
-    places = pc.index_in(lines["journal_entry_id"], named["journal_entry_id"])
-    return lines.append_column("counterparty_id", named["counterparty_id"].dictionary_encode().take(places))
+def _with_counterparties(lines: pa.Table, parties: pa.Table) -> pa.Table:
+    """Append the counterparty of each line's entry."""
+    places = pc.index_in(lines["journal_entry_id"], parties["journal_entry_id"])
+    return lines.append_column("counterparty_id", parties["counterparty_id"].dictionary_encode().take(places))
 
 
 def _added(name: str, rows: pa.Table) -> str:

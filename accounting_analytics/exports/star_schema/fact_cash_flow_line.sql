@@ -1,6 +1,6 @@
 -- The lines of the report without transfers between own accounts. A line belongs to the account that its journal entry
 -- moved; of several, to the one that the report names, else to the one that was moved most.
-with flow as (
+with flow as not materialized (
     select *, coalesce(cash_flow_ledger_name, '') as named
     from source.report_line
 ),
@@ -42,13 +42,12 @@ select
     account.cash_ledger_id,
     flow.journal_entry_id,
     account.transaction_id,
-    named.counterparty_id,
+    flow.counterparty_id,
     flow.amount,
     flow.journal_entry_description
 from flow
 left join account
     on account.journal_entry_id = flow.journal_entry_id and coalesce(account.named, flow.named) = flow.named
-left join source.counterparty as named on named.journal_entry_id = flow.journal_entry_id
 where flow.ledger_id not in (
     select ledger.id
     from source.ledger
