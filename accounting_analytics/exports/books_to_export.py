@@ -1,4 +1,4 @@
-"""The books that are exported: line entries of a period, the chart of accounts, and a report that they agree with."""
+"""The books that are exported: line entries of a period, ledgers and a report."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from flow
 full join reported using (line_id)
 where flow is distinct from reported
 """
-"""How many lines the report and the line entries do not share."""
+"""Count the lines that are not the same in the report and the line entries."""
 _ROWS_PER_BATCH = 1 << 16
 _NO_REPORT = "Not compared: the books have no report of the service of these days."
 
@@ -71,11 +71,11 @@ class ExportedBooks(NamedTuple):
 
     @classmethod
     def from_books(cls, books: Books, period: Period) -> Self:
-        """Validate the lines and ledgers of some days, with their report: the service's, or a recomputed one.
+        """Validate lines and ledgers of some days, with the service's report or a recomputed one.
 
-        What the syncs of local books proved of each month is taken over.
+        Local books keep the proof of each month.
         """
-        reported = next((one for one in books.reports if one.period == period), None)
+        reported = next((report for report in books.reports if report.period == period), None)
         if reported and reported.tag_ids:  # its lines are filtered and its balances are not: facts would not add up
             raise InputError(
                 f"the report has only lines with the tags {join_ids(reported.tag_ids)}, but the balances of all; load "
@@ -90,7 +90,7 @@ class ExportedBooks(NamedTuple):
             )
         missing = [f"{reason[0].upper()}{reason[1:]}." for reason in books.extent.reasons(period)]
         ledgers, read_at = books.ledgers, books.extent.read_at
-        months = [one.month for one in period.months()]
+        months = [month.month for month in period.months()]
         proofs: Mapping[str, MonthProof] = {}
         if books.version is not None:
             proofs = {month: books.proofs[month] for month in months}
@@ -117,12 +117,12 @@ class ExportedBooks(NamedTuple):
 
     @property
     def is_partial(self) -> bool:
-        """Whether lines of the period are known to be missing."""
+        """Tell whether lines of the period are known to be missing."""
         return self.report.partial or bool(self.notes)
 
 
 def _exact_lines(books: Books) -> pa.Table:
-    """Line entries with exact amounts, without ``local_date``."""
+    """Make the amounts of line entries exact, and drop ``local_date``."""
     lines = books.lines
     if isinstance(lines, pa.Table):
         kept = [name for name in lines.column_names if name in LineEntries.dtypes() and name != "local_date"]
@@ -132,24 +132,24 @@ def _exact_lines(books: Books) -> pa.Table:
 
 
 def with_dates(table: pa.Table, period: Period) -> pa.Table:
-    """Table with the local ``date`` of each ``datetime`` in the zone of a period."""
+    """Append the local ``date`` of each ``datetime`` in a period's zone."""
     days = pc.floor_temporal(local_times(table["datetime"], period.time_zone), unit="day")
     return table.append_column("date", days.cast(pa.date32()))
 
 
 def local_times(instants: pa.ChunkedArray, time_zone: str) -> pa.Array:
-    """Local time of each instant, without a zone."""
+    """Convert instants to local times without a zone."""
     local: pd.Series[Any] = instants.to_pandas().dt.tz_convert(zone(time_zone)).dt.tz_localize(None)
     return pa.array(local, pa.timestamp("us"), from_pandas=True)
 
 
 def arrow_table(frame: pd.DataFrame) -> pa.Table:
-    """Arrow table of a frame, without the metadata of pandas."""
+    """Convert a frame to Arrow, without the metadata of pandas."""
     return pa.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
 
 
 def _lines_within(lines: pa.Table, period: Period) -> pa.Table:
-    """Select lines of a period; only batches that have other lines too are copied."""
+    """Select lines of a period; only batches with other lines are copied."""
     start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
     batches = []
     for batch in lines.to_batches(_ROWS_PER_BATCH):
@@ -159,7 +159,7 @@ def _lines_within(lines: pa.Table, period: Period) -> pa.Table:
 
 
 def compare_with_report(database: duckdb.DuckDBPyConnection, books: ExportedBooks) -> MonthProof:
-    """Recompute the report from the line entries in a database, rolled forward from its starting balances, and compare.
+    """Compare the report with one recomputed from its starting balances and the lines.
 
     Lines are compared by the database, and only where they differ by the reconciliation, which takes far more memory.
     """

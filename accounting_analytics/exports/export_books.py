@@ -37,7 +37,7 @@ _MAX_REASON = 300
 
 
 class _Writer(NamedTuple):
-    """How a format is written."""
+    """The output of a format, and the function that writes it."""
 
     output: Callable[[str | Path], VersionFolder | OutputFile]  # refuses an unsuitable output
     write: Callable[[duckdb.DuckDBPyConnection, Path, Manifest], Iterator[ExportedFile]]
@@ -129,7 +129,7 @@ def export(
 
 
 def _reason(error: OSError | duckdb.Error) -> str:
-    """Reason of the system, also where DuckDB states its number only."""
+    """State the reason of the system, also where DuckDB has its number only."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     number = re.search(r'"errno":"(\d+)"', str(error))
@@ -137,7 +137,7 @@ def _reason(error: OSError | duckdb.Error) -> str:
 
 
 def check_output(export_format: str, output: str | Path) -> VersionFolder | OutputFile:
-    """Check, before the books are loaded, that a format can be written to `output`, and return what is replaced."""
+    """Check that a format can be written to `output`, before books are loaded."""
     if export_format not in list(_WRITERS):  # a list cannot be a key
         hint = did_you_mean(export_format, FORMATS)
         listed = f"the formats are: {', '.join(FORMATS)}"
@@ -152,7 +152,7 @@ def _manifest(
     names: tuple[str | None, str | None],
     fiscal_year_start_month: int,
 ) -> Manifest:
-    """Manifest of exported books, without its files; the verdict is that of all months, or each with its first one."""
+    """Make a manifest without files; a verdict that changes has its first month."""
     by_verdict = "select verdict, min(month), bool_or(is_partial) from dim_load group by verdict order by min(month)"
     found = database.execute(by_verdict).fetchall()
     return Manifest(

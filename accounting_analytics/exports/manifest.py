@@ -1,4 +1,4 @@
-"""The manifest of an export, its files with rows, sums and digests, and the verification that they are as it states."""
+"""The manifest of an export, and the check of its files against it."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class Manifest(Result):
         yield ResultPart(lines, pd.DataFrame(list(self.tables.items()), columns=["table", "rows"]))
 
     def _content(self) -> dict[str, Any]:
-        """Content of ``manifest.json``."""
+        """Return the content of ``manifest.json``."""
         content: dict[str, Any] = {"format": _FORMAT, **asdict(self)}
         del content["folder"]
         return content
@@ -169,7 +169,7 @@ def totals(rows: duckdb.DuckDBPyRelation) -> tuple[int, dict[str, str]]:
 
 
 def file_sha256(path: Path) -> str:
-    """Digest of a file."""
+    """Calculate the digest of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -58,7 +58,7 @@ class VersionFolder:
         """Refuse to write where other files are."""
         if not self.path.is_dir():
             raise InputError(f"{self.path} is a file; name a folder to export to")
-        others = {one.name for one in self.path.iterdir()} - {CURRENT, _VERSIONS, _LOCK, _NEXT_LINK}
+        others = {path.name for path in self.path.iterdir()} - {CURRENT, _VERSIONS, _LOCK, _NEXT_LINK}
         if others:
             raise InputError(
                 f"{self.path} contains files that are not part of an export ({join_ids(others)}); name an empty or new "
@@ -72,20 +72,20 @@ class VersionFolder:
 
     @property
     def _current(self) -> Path | None:
-        """Folder of the current version, resolved; None if there is none."""
+        """Find the folder of the current version, if any."""
         return self.location.resolve() if self.location.is_dir() else None
 
     @contextmanager
     def replaced(self) -> Iterator[Path]:
-        """Folder for the files of the next version; it becomes the current one when the block ends without an error."""
+        """Make a folder for the next version, current when the block succeeds."""
         is_new = not self.path.exists()
         versions = self.path / _VERSIONS
         versions.mkdir(parents=True, exist_ok=True)
         with _locked(self.path / _LOCK, self.path):
             current = self._current
-            for one in versions.iterdir():  # versions before the current one, and unfinished ones
-                if one.resolve() != current:
-                    shutil.rmtree(one)
+            for version in versions.iterdir():  # versions before the current one, and unfinished ones
+                if version.resolve() != current:
+                    shutil.rmtree(version)
             complete = versions / str(1 if current is None else int(current.name) + 1)
             unfinished = complete.with_name(f"{complete.name}{TEMPORARY_SUFFIX}")
             unfinished.mkdir()
@@ -126,7 +126,7 @@ class OutputFile:
 
     @contextmanager
     def replaced(self) -> Iterator[Path]:
-        """Name for the next content, alone in a private folder; it replaces the file when the block ends."""
+        """Name a private file, which replaces the output when the block ends."""
         folder = self.path.with_name(f"{self.path.name}{TEMPORARY_SUFFIX}")
         folder.mkdir(mode=0o700, exist_ok=True)
         with _locked(folder / _LOCK, self.path):
@@ -144,7 +144,7 @@ class OutputFile:
 
 @contextmanager
 def _locked(file: Path, output: Path) -> Iterator[None]:
-    """Lock a file in an existing folder until the block ends; a killed program releases its lock."""
+    """Lock a file until the block ends; a killed program releases its lock."""
     try:
         with FileLock(file, timeout=0):
             yield
@@ -153,7 +153,7 @@ def _locked(file: Path, output: Path) -> Iterator[None]:
 
 
 def _sync(folder: Path) -> None:
-    """Sync all that is in a folder to disk."""
+    """Sync a folder and its files to disk."""
     sync_folder(folder)
     for path in folder.rglob("*"):
         if path.is_dir():

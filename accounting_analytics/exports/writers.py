@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def write_parquet(database: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest) -> Iterator[ExportedFile]:
-    """Write a file a table, or a month of it: ``fact_transfer/month=2026-01/fact_transfer.parquet``."""
+    """Write one file for each table or month, as ``fact_transfer/month=2026-01/fact_transfer.parquet``."""
     months = [month for (month,) in database.execute("select month from dim_load order by month").fetchall()]
     tables = [(table, month) for table in STAR_SCHEMA for month in (months if table.is_partitioned else [None])]
 
@@ -70,13 +70,13 @@ _WORDS = ("description", "name", "path", "counterparty")
 
 
 def _guarded(name: str) -> str:
-    """Text as `guard` of sheets writes it."""
+    """Write the expression that guards a column as `guard` of sheets does."""
     pattern = f"{_FORMULA}|{CONVERTED}" if name.endswith(_WORDS) else _FORMULA
     return f"if(regexp_full_match({name}, {text_literal(pattern)}, 'is'), {text_literal(GUARD)} || {name}, {name})"
 
 
 def write_csv(database: duckdb.DuckDBPyConnection, folder: Path, _manifest: Manifest) -> Iterator[ExportedFile]:
-    """Write a file a table as a person reads it: local times to the second, and text that is never a formula."""
+    """Write one file for each table, with local times and without formulas."""
     for table in STAR_SCHEMA:
         path, columns = folder / f"{table.name}.csv", {}
         for name, dtype in table.columns.items():
@@ -96,7 +96,7 @@ _UNWRITABLE = re.compile("[?\\\\\ud800-\udfff]")
 
 
 class DatabaseFile(OutputFile):
-    """A DuckDB file, which is not replaced while another program has unsaved changes of it in a file ``.wal``."""
+    """A DuckDB file, not replaced while another program has changes in its ``.wal``."""
 
     def __init__(self, output: str | Path) -> None:
         super().__init__(output, ".duckdb")
@@ -114,7 +114,7 @@ class DatabaseFile(OutputFile):
 
 
 def write_duckdb(database: duckdb.DuckDBPyConnection, path: Path, _manifest: Manifest) -> Iterator[ExportedFile]:
-    """Write what the database has in memory to its file."""
+    """Write the database to its file."""
     counted = {table.name: totals(database.table(table.name)) for table in STAR_SCHEMA}
     database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
     database.close()

@@ -50,11 +50,11 @@ KEYS = {
     "date": "dim_date",
     "month": "dim_load",
 }
-"""Table that a column of this name identifies a row of."""
+"""Table whose rows a column of this name identifies."""
 
 
 class StarTable(NamedTuple):
-    """A fact, a dimension or a bridge: what one row is, the columns that identify it, and the types of all columns."""
+    """A fact, a dimension or a bridge, with its grain, its key and the types of its columns."""
 
     name: str
     grain: str
@@ -63,16 +63,16 @@ class StarTable(NamedTuple):
 
     @property
     def references(self) -> dict[str, str]:
-        """Table that each foreign key refers to, by column."""
+        """Find the table that each foreign key refers to, by column."""
         return {column: KEYS[column] for column in self.columns if KEYS.get(column, self.name) != self.name}
 
     @property
     def is_partitioned(self) -> bool:
-        """Whether the rows belong to months, each of which has a file."""
+        """Tell whether each month of the table has a file."""
         return "month" in self.references
 
     def definition(self, scale: int, *, has_keys: bool) -> str:
-        """Statement that creates the table, with its key and its relations if asked."""
+        """Write the statement that creates the table, optionally with its keys."""
         parts = [f"{name} {dtype.replace('scale', str(scale))}" for name, dtype in self.columns.items()]
         if has_keys:
             parts.append(f"primary key ({', '.join(self.key)})")
@@ -309,7 +309,7 @@ VIEWS = {
 """Comment and query of each view; each question without parameters is a view too."""
 
 _MEMORY, THREADS = "500MB", 2
-"""What DuckDB uses where it may write to a folder; each thread needs room for the rows that it sorts and compresses."""
+"""Limits of a DuckDB that may write to a folder; each thread needs room for rows that it sorts and compresses."""
 _STORAGE = "v1.0.0"
 """Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""
 _ABSENT = {
@@ -321,7 +321,7 @@ _ABSENT = {
     "tag_group_ids": "null::varchar",
     "transaction_description": "description",
 }
-"""What takes the place of columns of lines that were not loaded."""
+"""Values of columns of lines that were not loaded."""
 _MONTH_AND_EXPORT = """
 create table source.month (
     month varchar, start_date date, end_date date,
@@ -335,7 +335,7 @@ create table source.export (
 
 
 def connect(file: Path | None = None, *, spill: Path | None = None) -> duckdb.DuckDBPyConnection:
-    """Open a new database, in memory or in a file; what does not fit into memory is written to a folder, if any."""
+    """Open a new database, in memory or in a file, that may spill to a folder."""
     config = WITHOUT_EXTENSIONS | {"temp_directory": "", "storage_compatibility_version": _STORAGE}
     if spill is not None:
         config |= {"temp_directory": str(spill.absolute()), "memory_limit": _MEMORY, "threads": THREADS}
@@ -354,7 +354,8 @@ def build_star_schema(
 ) -> None:
     """Create the tables of the star schema in a new database, with their rows and comments, and the views."""
     with attached_books(database, books, currency, fiscal_year_start_month):
-        for table in sorted(STAR_SCHEMA, key=lambda one: bool(one.references)):  # a table follows those it refers to
+        # a table follows those it refers to
+        for table in sorted(STAR_SCHEMA, key=lambda table: bool(table.references)):
             database.execute(table.definition(books.report.scale, has_keys=has_keys))
             database.execute(f"comment on table {table.name} is {text_literal(f'One row is {table.grain}.')}")
             _insert(database, table, books.report.scale)
@@ -367,7 +368,7 @@ def build_star_schema(
 def attached_books(
     database: duckdb.DuckDBPyConnection, books: ExportedBooks, currency: str | None, fiscal_year_start_month: int
 ) -> Iterator[None]:
-    """Attach what the queries read as ``source`` until the block ends, and add the functions that they call.
+    """Attach the tables that queries read as ``source``, and add the functions that they call.
 
     Books without proofs are compared with their report, whose verdict is that of every month.
     """
@@ -397,7 +398,7 @@ def attached_books(
 
 
 def _sources(books: ExportedBooks) -> dict[str, pa.Table]:
-    """Rows that the queries read."""
+    """Collect the rows that the queries read, by table."""
     return {
         "line": books.lines,
         "report_line": with_dates(arrow_table(books.report.exact().lines), books.period),
@@ -420,7 +421,7 @@ def _with_counterparties(lines: pa.Table, parties: pa.Table) -> pa.Table:
 
 
 def _added(name: str, rows: pa.Table) -> str:
-    """Columns that the queries read beside those of the rows: months, and what was not loaded."""
+    """Add months, and columns that were not loaded, to those of the rows."""
     added = {"month": "left(date::varchar, 7)"} if "date" in rows.column_names else {}
     if name == "line":
         added |= {column: value for column, value in _ABSENT.items() if column not in rows.column_names}
@@ -430,11 +431,11 @@ def _added(name: str, rows: pa.Table) -> str:
 def _insert_month_and_export(
     database: duckdb.DuckDBPyConnection, books: ExportedBooks, currency: str | None, fiscal_year_start_month: int
 ) -> None:
-    """Insert the proof of each month, and a row of what is the same for all."""
+    """Insert the proof of each month, and one row about the export."""
     period, months = books.period, books.period.months()
-    proofs = books.proofs or dict.fromkeys((one.month for one in months), compare_with_report(database, books))
+    proofs = books.proofs or dict.fromkeys((month.month for month in months), compare_with_report(database, books))
     database.execute(_MONTH_AND_EXPORT)
-    rows = [(one.month, one.start_date, one.end_date, *proofs[one.month]) for one in months]
+    rows = [(month.month, month.start_date, month.end_date, *proofs[month.month]) for month in months]
     database.executemany("insert into source.month values (?, ?, ?, ?, ?, ?, ?)", rows)
     days, notes = (period.start_date, period.end_date, period.time_zone), " ".join(books.notes) or None
     stated = (books.report.scale, books.is_partial, books.known_ledgers, notes, __version__)
@@ -443,7 +444,7 @@ def _insert_month_and_export(
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: StarTable, scale: int) -> None:
-    """Insert the rows of a table; those with an amount of more than 18 digits are refused by their keys."""
+    """Insert the rows of a table; name those whose amount is too long."""
     query, key = query_of(table.name), ", ".join(table.key)
     try:
         database.execute(f"insert into {table.name} by name from ({query})")
@@ -461,7 +462,7 @@ def _insert(database: duckdb.DuckDBPyConnection, table: StarTable, scale: int) -
 
 
 def text_literal(value: str) -> str:
-    """Text as SQL writes it."""
+    """Quote text for SQL."""
     return "'" + value.replace("'", "''") + "'"
 
 
@@ -480,18 +481,18 @@ def all_views() -> Iterator[tuple[str, str, str]]:
 
 
 def _merchant(texts: pa.ChunkedArray) -> pa.Array:
-    """Merchant of each text, as a function of DuckDB."""
+    """Find the merchant of each text, as a function of DuckDB."""
     return pa.array(merchants(texts.to_pylist()), pa.string())
 
 
 def _party(paths: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.Array:
-    """Party of each line on a receivable or payable, as a function of DuckDB."""
+    """Find the party of each line, as a function of DuckDB."""
     given = [[text for text in row if text and text.strip()] for row in texts.to_pylist()]
     return pa.array(parties_of_lines(paths.to_pylist(), given), pa.string())
 
 
 def _ledgers(books: ExportedBooks) -> pa.Table:
-    """Ledgers with their paths and roles: those of the chart of accounts, and what else lines or the report name."""
+    """List ledgers of the chart, the lines and the report, with paths and roles."""
     ledgers, report, names = books.ledgers, books.report.exact(), LedgerNames.from_frame(books.ledgers)
     upwards = [[ledger_id, *names.hierarchy.ancestors(ledger_id)] for ledger_id in ledgers["id"]]
     cash = {*report.starting_balances["ledger_id"], *ledgers.loc[ledgers["report_cash_flow"], "id"]}
