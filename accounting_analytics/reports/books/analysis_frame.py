@@ -1,4 +1,4 @@
-"""Line entries with what people group them by: type and path of the ledger, counterparty, month, direction."""
+"""Line entries with columns to group them by, such as path, counterparty and month."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
-    """Add to line entries what people group them by, so that a pivot table is one line.
+    """Add the columns that people group by, so that a pivot table is one line.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
     by_ledger = {
         "type": rows["type"],
         "sub_type": rows["sub_type"],
-        "path": pd.Series({one: names.path(one) for one in rows.index}),
+        "path": pd.Series({ledger_id: names.path(ledger_id) for ledger_id in rows.index}),
         "parent": rows["parent_id"].map(rows["name"], na_action="ignore"),
     }
     added: pd.DataFrame = frame.assign(
         local_date=days,
         month=days.dt.strftime("%Y-%m").astype(TEXT),
         **{name: frame["ledger_id"].map(values).astype(TEXT) for name, values in by_ledger.items()},
-        counterparty=pd.Series([payees.get(one, "") for one in entry_ids(frame)], frame.index, dtype=TEXT),
+        counterparty=pd.Series([payees.get(entry_id, "") for entry_id in entry_ids(frame)], frame.index, dtype=TEXT),
         is_cash=is_cash,
         direction=pd.Series("outflow", frame.index, dtype=TEXT).mask(is_inflow, "inflow"),
     )

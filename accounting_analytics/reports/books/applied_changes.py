@@ -1,4 +1,4 @@
-"""When this process changed categories: what was read before shows the old ones."""
+"""Instants at which this process changed categories: earlier reads have the old ones."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _applied: dict[str, dt.datetime] = {}
 
 
 def record_changes(source: str, at: dt.datetime) -> None:
-    """Remember that categories of a service and instance were changed."""
+    """Remember when categories of a service and instance were changed."""
     _applied[source] = at
 
 
 def changed_after(source: str, read_at: dt.datetime | None) -> dt.datetime | None:
-    """Instant of the last change, if it was after something was read."""
+    """Return the instant of the last change if it followed the read."""
     at = _applied.get(source)
     return at if at and read_at and read_at < at else None

@@ -1,4 +1,4 @@
-"""`LineSource`: line entries of any engine, their sums by ledger and days, and the rows behind these."""
+"""`LineSource`: line entries of any engine, their sums, and the rows behind the sums."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
 
 
 class LineSource:
-    """Line entries of any engine, their sums, and the rows behind these. Each thing is found once.
+    """Line entries of any engine, their sums and the rows behind them.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class LineSource:
     time_zone : str
         Zone that days are counted in.
     extent : Extent, optional
-        What was loaded; by default the days from the first line to the last, of lines that state no load.
+        The loaded days and ledgers; by default, of lines that state no load, the days from the first line to the last.
     scale : int or None
         Fraction digits, where nothing states them.
     asked : Period or None
@@ -91,7 +91,7 @@ class LineSource:
         scale: int | None = None,
         asked: Period | None = None,
     ) -> None:
-        # a name of the index may be that of a column, and no label is used
+        # no label of the index is used, and its name may be that of a column
         self.frame = line_entries.reset_index(drop=True) if isinstance(line_entries, pd.DataFrame) else line_entries
         self.cash, self.openings, self.open_items, self.time_zone = cash, openings, open_items, time_zone
         self.states_days = extent is not None
@@ -109,7 +109,7 @@ class LineSource:
 
     @cached_property
     def extent(self) -> Extent:
-        """What was loaded; days of lines that state no load are those from the first line to the last."""
+        """The loaded extent; without a stated load, the days of the lines."""
         if self._stated is not None:
             return self._stated
         instant = nw.col("datetime")
@@ -131,7 +131,7 @@ class LineSource:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed, normalized or not checked."""
+        """Remarks on what was assumed, normalized or not checked."""
         if self.extent.is_stated:
             return self.exact.notes
         loaded = self.loaded
@@ -148,7 +148,7 @@ class LineSource:
         return counterparties_of_entries(lines, self.cash, self.open_items)
 
     def in_pandas(self, what: str) -> pd.DataFrame:
-        """Return the frame, if it is in pandas; one of another engine is refused."""
+        """Return the frame in pandas; refuse other engines."""
         if not isinstance(self.frame, pd.DataFrame):
             raise InputError(
                 f"{what} takes lines in pandas, and these are in a {type(self.frame).__name__}: load the books with "
@@ -158,22 +158,25 @@ class LineSource:
 
     @cached_property
     def dated(self) -> pd.DataFrame:
-        """The lines in pandas: exact amounts, ``local_date``, and ``_entry``, the journal entry or the line itself."""
+        """The lines in pandas, exact, with ``local_date`` and ``_entry``.
+
+        ``_entry`` is the journal entry, or the line itself where it names none.
+        """
         frame = self.in_pandas("this")
         require_columns(frame.columns, _NEEDED, "line_entries")
         rows = exact_frame(frame, ["signed_amount"], scale=self._scale).frame
         return rows.assign(local_date=local_midnights(rows["datetime"], self.time_zone), _entry=entry_ids(rows))
 
     def until(self, last: dt.date) -> pd.DataFrame:
-        """Lines of :attr:`dated` until a day."""
+        """Return the lines of :attr:`dated` until a day."""
         return self.dated[self.dated["local_date"] <= pd.Timestamp(last)]
 
     def missing_until(self, last: dt.date) -> str:
-        """Why lines until a day are certainly missing; empty where nothing shows it."""
+        """Return why lines until a day are missing, else an empty text."""
         return "; ".join(self.extent.reasons(Period(last, last, self.time_zone)))
 
     def notes_until(self, last: dt.date) -> tuple[str, ...]:
-        """Say what was assumed, and that the last days have no line, where these are more than a week."""
+        """Return the notes; warn if the last days have no line."""
         rows = self.until(last)
         latest = last if rows.empty else rows["local_date"].max().date()
         days = (last - latest).days
@@ -184,26 +187,25 @@ class LineSource:
         return (*([quiet] if days > _MOST_QUIET_DAYS else []), *self.exact.notes)
 
     def listed(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Rows of cash, of :attr:`dated`, with their ``figure_amount``."""
+        """Select the rows of cash, with their ``figure_amount``."""
         shown = rows[rows["ledger_id"].isin(self.cash)]
         return shown.assign(figure_amount=shown["signed_amount"])
 
     def require_each_once(self) -> None:
-        """Refuse lines that state no load if one occurs twice, or an amount is not on its side."""
+        """Without a stated load, refuse repeated lines and amounts on wrong sides."""
         if not self.states_days and not self._is_checked:
             self.exact.require_distinct()
             require_sides(self.frame, self.scale)
             self._is_checked = True
 
     def require_whole_entries(self) -> None:
-        """Refuse lines that state no load if one occurs twice, or entries do not balance."""
+        """Without a stated load, also refuse entries that do not balance."""
         self.require_each_once()
         if not self.states_days and self._unbalanced:
             raise IncompleteLoadError(_describe_unbalanced(self._unbalanced))
 
     @cached_property
     def _unbalanced(self) -> list[str]:
-        """Entries that do not balance."""
         return self.exact.unbalanced()
 
     @cached_property
@@ -215,12 +217,12 @@ class LineSource:
         return numbered
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a pickle has: not what is found again."""
-        found = {name for name, one in vars(type(self)).items() if isinstance(one, cached_property)}
+        """Leave cached values out of a pickle."""
+        found = {name for name, attribute in vars(type(self)).items() if isinstance(attribute, cached_property)}
         return {name: value for name, value in vars(self).items() if name not in found}
 
     def require_all_entries(self) -> None:
-        """Refuse a load of entries that touch cash, where all entries are needed."""
+        """Refuse lines that were loaded for cash alone."""
         if self.extent.entries == "cash":
             raise IncompleteLoadError(
                 "only lines of entries that touch cash were loaded (is_cashflow=True), which suffices for a cash flow "
@@ -228,7 +230,7 @@ class LineSource:
             )
 
     def missing(self, span: Span, needed: Collection[str] = ()) -> str:
-        """Why the lines of some days, of the needed ledgers, are not all there; empty where nothing shows it."""
+        """Return why needed lines of some days are missing, else nothing."""
         first = self.loaded.start_date if span.first is None else span.first
         if span.last < day_before(first) and (span.is_empty or self.states_days):
             return f"the days before {day_label(first)} were not loaded"
@@ -237,7 +239,7 @@ class LineSource:
         return "; ".join(self.extent.reasons(Period(first, span.last, self.time_zone), needed))
 
     def sums(self, spans: Collection[Span]) -> dict[Span, dict[str, int]]:
-        """Signed units by ledger, debits positive; flows are those of the ledgers that are not cash."""
+        """Sum signed units by ledger, debits positive; flows leave out cash."""
         flows = [] if self.is_tagged else [span for span in spans if span.is_flow]
         lines = [span for span in spans if span not in flows]
         found: dict[Span, dict[str, int]] = {}
@@ -255,44 +257,48 @@ class LineSource:
         return found
 
     def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
-        """Return the lines of some parts, each with the sign it was summed with in ``figure_amount``."""
+        """Return the lines of some parts with signed amounts in ``figure_amount``."""
         frames = [self._lines_of(part) for part in simplified(parts)]
         entries = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0].reset_index(drop=True)
         return checked_entries(entries, units, self.scale)
 
     def flow_lines(self, span: Span) -> pd.DataFrame:
-        """Return the lines of some days that are not of cash, of entries that touch it and have no opening balances."""
+        """Return the lines of cash flows, without entries of opening balances."""
         within, is_cash = is_within(span.intervals(self.time_zone)), is_on(self.cash)
         return self._rows(within & ~is_cash, within & is_cash, opening=within & is_on(self.openings))
 
     def lines(self, span: Span) -> pd.DataFrame:
-        """Return the lines of some days, of every ledger, with all columns of the frame."""
+        """Return the lines of some days with all columns."""
         return self._rows(is_within(span.intervals(self.time_zone)))
 
     def shown_lines(
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
     ) -> list[ShownLine] | None:
-        """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
-        within = is_within(tuple(one for span in joined(spans) for one in span.intervals(self.time_zone)))
+        """Return the lines of ledgers and days, unless they exceed `limit`."""
+        within = is_within(tuple(interval for span in joined(spans) for interval in span.intervals(self.time_zone)))
         on_ledgers = within & is_on(ledger_ids)
         chosen = self.exact.lines.filter(on_ledgers)
         if collect(chosen.select(count=nw.len()))["count"][0].as_py() > limit:
             return None
         frame = self._rows(on_ledgers).sort_values(["datetime", "id"], kind="stable")
         amounts = exact_amounts(frame["signed_amount"], self.scale, frame["id"]).column
-        of_entry: dict[str, dict[str, None]] = {}
+        ledgers_of_entry: dict[str, dict[str, None]] = {}
         whole = lines_of_entries(self.exact.lines, within, on_ledgers, "id", "ledger_id")
-        for one in collect(whole).sort_by("id").to_pylist():
-            of_entry.setdefault(one["journal_entry_id"], {})[one["ledger_id"]] = None
+        for row in collect(whole).sort_by("id").to_pylist():
+            ledgers_of_entry.setdefault(row["journal_entry_id"], {})[row["ledger_id"]] = None
         cash = set(self.cash)
 
         @cache
-        def others(ledger_id: str, ledger_ids: tuple[str, ...], stated: str) -> tuple[bool, bool, str]:
+        def kind_and_opposing(ledger_id: str, ledger_ids: tuple[str, ...], stated: str) -> tuple[bool, bool, str]:
             moves_cash = ledger_id not in cash and (self.is_tagged or not cash.isdisjoint(ledger_ids))
-            has_openings = any(one in self.openings for one in ledger_ids)
-            opposing = stated.split(LIST_SEPARATOR) if stated else [one for one in ledger_ids if one != ledger_id]
-            of_entry = ", ".join(map(names.name, opposing))
-            return moves_cash and not has_openings, moves_cash and has_openings, of_entry
+            has_openings = any(entry_ledger_id in self.openings for entry_ledger_id in ledger_ids)
+            opposing = (
+                stated.split(LIST_SEPARATOR)
+                if stated
+                else [other_id for other_id in ledger_ids if other_id != ledger_id]
+            )
+            opposing_names = ", ".join(map(names.name, opposing))
+            return moves_cash and not has_openings, moves_cash and has_openings, opposing_names
 
         days = local_midnights(frame["datetime"], self.time_zone).to_numpy().astype("datetime64[D]")
         found = []
@@ -306,13 +312,12 @@ class LineSource:
             frame["id"].tolist(),
             strict=True,
         ):
-            *kinds, opposing = others(ledger_id, tuple(of_entry[entry]), stated)
+            is_flow, is_opening, opposing = kind_and_opposing(ledger_id, tuple(ledgers_of_entry[entry]), stated)
             units = to_minor_units(amount, self.scale)
-            found.append(ShownLine(ledger_id, day, text, opposing, units, line_id, entry, "", *kinds))
+            found.append(ShownLine(ledger_id, day, text, opposing, units, line_id, entry, "", is_flow, is_opening))
         return found
 
     def _lines_of(self, part: Selection) -> pd.DataFrame:
-        """Lines of one part."""
         within = is_within(part.span.intervals(self.time_zone))
         touching = within & is_on(self.cash) if part.span.is_flow and not self.is_tagged else None
         opening, chosen = within & is_on(self.openings), within & is_on(part.ledger_ids)
@@ -330,9 +335,10 @@ class LineSource:
         opening: nw.Expr | None = None,
         is_opening: bool = False,
     ) -> pd.DataFrame:
-        """Rows of the frame, with all its columns.
+        """Select rows of the frame, with all its columns.
 
-        Of `touching` lines only those of entries that have one, and an `opening` line or none.
+        With `touching` only entries with such a line count, without those that have an `opening` line, or only those if
+        `is_opening`.
         """
 
         def choose(lines: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
@@ -358,24 +364,25 @@ class LineSource:
 
 
 def has_lines(lines: pd.DataFrame, period: Period) -> bool:
-    """Whether a line is of one of some days."""
-    instants = [(lines["datetime"] >= one.start) & (lines["datetime"] < one.end) for one in period.instants()]
-    return any(one.any() for one in instants)
+    """Test if any line is in the period."""
+    instants = lines["datetime"]
+    masks = [(instants >= interval.start) & (instants < interval.end) for interval in period.instants()]
+    return any(mask.any() for mask in masks)
 
 
 def entries_among(lines: pd.DataFrame, is_chosen: pd.Series[bool]) -> pd.DataFrame:
-    """Chosen rows of listed lines, with the columns of line entries and ``figure_amount``."""
+    """Select lines, with the columns of line entries and ``figure_amount``."""
     columns = [*(name for name in LineEntries.dtypes() if name in lines), "figure_amount"]
     return lines.loc[is_chosen, columns]
 
 
 def day_before(day: dt.date) -> dt.date:
-    """Day before one; the first day of the calendar has none, and is returned itself."""
+    """Return the day before, or the first day of the calendar itself."""
     return day if day == dt.date.min else day - _DAY
 
 
 def _describe_unbalanced(entry_ids: Collection[str]) -> str:
-    """Say that lines are missing where journal entries do not balance."""
+    """Say that lines are missing because entries do not balance."""
     return (
         f"{count_of(len(entry_ids), 'journal entry does', 'journal entries do')} not balance in the given lines, so "
         f"lines are missing: {join_ids(entry_ids)}; load all lines of these days (every ledger)"
@@ -383,12 +390,12 @@ def _describe_unbalanced(entry_ids: Collection[str]) -> str:
 
 
 def tag_notes(tag_ids: Collection[str]) -> tuple[str, ...]:
-    """Say that amounts are of some lines only."""
+    """Say that only lines with the tags are counted."""
     return (f"Only lines with all these tags are counted: {join_ids(tag_ids)}.",) if tag_ids else ()
 
 
 def to_pandas(rows: pa.Table) -> pd.DataFrame:
-    """Rows as pandas, with the dtypes of line entries."""
+    """Convert rows to pandas, with the dtypes of line entries."""
 
     def dtype(kind: pa.DataType) -> Any:  # noqa: ANN401 (a dtype of pandas)
         if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):

@@ -1,4 +1,4 @@
-"""Ledgers that can be a category, found by id, unique name or path, and those that hold what has none yet."""
+"""Ledgers that can be a category, and the uncategorized ledgers of the chart."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _CONTRADICTIONS = {
     ("inflow", LedgerType.EXPENSE): ("receipt", "an expense", "refunds"),
     ("outflow", LedgerType.REVENUE): ("payment", "revenue", "refunds to customers"),
 }
-"""What direction and type of the category together rarely mean, and what they do mean then."""
+"""Directions that rarely fit the type of a category: the movement, the type, and what it usually is then."""
 _ROLE_FIELDS = {"id", "is_required", "sub_type", "debit_credit"}
 
 
 class Categories:
-    """The ledgers that rules and decisions name, and what each may be used for."""
+    """The ledgers that rules and decisions can name as category or account."""
 
     def __init__(self, ledgers: pd.DataFrame) -> None:
         self.names = LedgerNames.from_frame(ledgers)
@@ -39,7 +39,7 @@ class Categories:
         self.transfers = min(transfers, default=None)
 
     def find_category(self, text: object) -> str:
-        """Id of a category: any ledger that does not report cash flow, except the uncategorized ones."""
+        """Find a category; refuse cash and uncategorized ledgers."""
         ledger_id = self.names.find(text)
         if ledger_id in self.cash:
             raise InputError(f"{text!r} reports cash flow and cannot be a category")
@@ -48,15 +48,18 @@ class Categories:
         return ledger_id
 
     def possible(self) -> list[str]:
-        """Ids of all ledgers that can be categories, in alphabetical order of their paths."""
-        return sorted(self.names.ids - self.cash - self._uncategorized, key=lambda one: (self.names.path(one), one))
+        """Return the ids of all possible categories, in order of their paths."""
+        return sorted(
+            self.names.ids - self.cash - self._uncategorized,
+            key=lambda ledger_id: (self.names.path(ledger_id), ledger_id),
+        )
 
     def paths(self) -> list[str]:
-        """Paths of all ledgers that can be categories, in alphabetical order."""
+        """Return the paths of all possible categories, in alphabetical order."""
         return [self.names.path(ledger_id) for ledger_id in self.possible()]
 
     def find_edited(self, ledger_id: str, name: str) -> str:
-        """Id of the new category of a proposal, of which a person may have edited both columns.
+        """Find the new category by the two columns of a proposal.
 
         Each column may hold an id, a unique name or a path, or be empty, and both must mean the same ledger.
         """
@@ -84,7 +87,7 @@ class Categories:
                 )
 
     def direction_notes(self, rows: pd.DataFrame) -> Iterator[str]:
-        """Yield what contradicts the type of a category: receipts that are expenses, payments that are revenue.
+        """Warn of receipts that are expenses and payments that are revenue.
 
         `rows` are those of a queue with their new categories; amounts are exact.
         """
@@ -100,7 +103,7 @@ class Categories:
                 )
 
     def find_account(self, text: object) -> str:
-        """Id of an account; it must report cash flow, because only such accounts are in the queue."""
+        """Find a cash account: only cash accounts are in the queue."""
         ledger_id = self.names.find(text)
         if ledger_id not in self.cash:
             raise InputError(f"{text!r} does not report cash flow, so none of its transactions is in the queue")
@@ -118,7 +121,7 @@ def find_named(find: Callable[[str], str], text: str, where: str, error: type[In
 def uncategorized_ledgers(
     ledgers: pd.DataFrame, *, inflow_ledger_id: str | None = None, outflow_ledger_id: str | None = None
 ) -> set[str]:
-    """Ids of the uncategorized ledgers; an id that is given replaces the detected ledger of its direction."""
+    """Return the uncategorized ledgers; a given id replaces a detected one."""
     given = {
         RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
         RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
@@ -128,10 +131,10 @@ def uncategorized_ledgers(
 
 
 def required_ledgers(ledgers: pd.DataFrame, roles: set[RequiredLedger]) -> set[str]:
-    """Ids of the required ledgers of these roles; none of a chart without the fields that show them."""
+    """Return the required ledgers of some roles, if the chart shows roles."""
     if not set(ledgers.columns) >= _ROLE_FIELDS:
         return set()
     required = ledgers[ledgers["is_required"].fillna(value=False)]
     rows = required[[*_ROLE_FIELDS]].astype(object).where(required.notna(), None).to_dict("records")
     found = required_roles(rows, stated_attrs(ledgers).get("required", {}))
-    return {one for one, role in found.items() if role in roles} & set(ledgers["id"])
+    return {ledger_id for ledger_id, role in found.items() if role in roles} & set(ledgers["id"])

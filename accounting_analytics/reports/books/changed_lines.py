@@ -1,4 +1,4 @@
-"""Lines that differ between two tables of line entries, as they were and as they are, and their sums by ledger.
+"""Lines that differ between two tables of line entries, and their sums by ledger.
 
 Rows of both tables are numbered and paired by the id of the line. Ranges of pairs that follow each other in both
 tables, of which there are few where little changed, are compared column by column without a copy.
@@ -34,15 +34,15 @@ KINDS = ("added", "removed", "recategorized", "amended")
 _ADDED, _REMOVED, _RECATEGORIZED, _AMENDED = KINDS
 BEFORE, AFTER = "before", "after"
 CHANGE, KIND, MONTH, AMOUNT = "change", "kind", "month", "figure_amount"
-"""Columns of a changed line beside its own: the version that it is of, the kind of its change, its local month, and its
-signed amount with the sign that it is summed with."""
+"""Added columns of a changed line: its version, the kind of its change, its local month, and its signed amount, negated
+in the old version."""
 _FOLLOWING = ("opposing_ledger_ids", "related_line_entry_id", "journal_entry_line_entry_ids")
 """Columns that also differ where only another line of the journal entry has changed."""
 _OF_LEDGER = ("ledger_name", "editable")
 """Columns of the ledger, which are not compared: a new name changes no line."""
 _KEPT_BY_RECATEGORIZATION = ("signed_amount", "amount", "debit_credit", "datetime", "journal_entry_id")
 _NAMED = 3
-"""Changed lines that are named."""
+"""A message names at most this many changed lines."""
 _PAIRS_PER_RANGE = 100
 """Pairs that a range must have on average, or copying the rows is faster."""
 
@@ -59,13 +59,13 @@ class LedgerChange(NamedTuple):
     lines: int
 
     def keys(self, ledger: str) -> tuple[str, str, str]:
-        """Keys of the figures that it is part of: of its month, its ledger and its kind."""
+        """Return the keys of its figures: month, ledger and kind."""
         of_ledger = KEY_SEPARATOR.join((self.month, ledger))
         return self.month, of_ledger, KEY_SEPARATOR.join((of_ledger, self.kind))
 
 
 class _Pairs(NamedTuple):
-    """Rows of the lines that both tables have, and of those that only one of them has."""
+    """Rows of lines in both tables, and of lines in only one."""
 
     old: Rows
     new: Rows
@@ -74,9 +74,10 @@ class _Pairs(NamedTuple):
 
 
 def find_changed_lines(before: pa.Table, after: pa.Table, *, time_zone: str, scale: int) -> pa.Table:
-    """Lines that differ, those of `before` first; columns that only one table has are not compared.
+    """Find the lines that differ, those of `before` first.
 
-    Where a damaged table has an id twice, one of its lines is compared and the others are added or removed.
+    Only common columns are compared. Where a damaged table has an id twice, one of its lines is compared and the others
+    are added or removed.
     """
     pairs = _pair_by_id(before["id"], after["id"])
     changed, kinds = _compare(before, after, pairs)
@@ -97,7 +98,7 @@ def find_changed_lines(before: pa.Table, after: pa.Table, *, time_zone: str, sca
 
 
 def changed_rows(before: pd.DataFrame, after: pd.DataFrame, scale: int, time_zone: str) -> pd.DataFrame:
-    """Rows of the lines that differ between two loads, by day: as they were, and as they are."""
+    """Return the changed lines of two loads by day, old and new."""
     tables = (_exact_table(frame, scale) for frame in (before, after))
     marks = find_changed_lines(*tables, time_zone=time_zone, scale=scale).select([CHANGE, KIND, "id"]).to_pandas()
     sides = ((BEFORE, before), (AFTER, after))
@@ -107,7 +108,7 @@ def changed_rows(before: pd.DataFrame, after: pd.DataFrame, scale: int, time_zon
 
 
 def _exact_table(frame: pd.DataFrame, scale: int) -> pa.Table:
-    """Lines in pandas with one exact amount."""
+    """Convert lines to Arrow with one exact amount."""
     exact = exact_frame(frame.drop(columns=["amount", "local_date"], errors="ignore"), ["signed_amount"], scale=scale)
     return pa.Table.from_pandas(exact.frame, preserve_index=False)
 
@@ -123,7 +124,6 @@ def describe_changes(rows: pd.DataFrame, scale: int, time_zone: str) -> str:
 
 
 def _describe_line(sides: pd.DataFrame, scale: int, time_zone: str) -> str:
-    """Say how a line changed."""
     line = sides.iloc[-1]
     day, amount = line["datetime"].tz_convert(time_zone).date(), exact_amount(line["signed_amount"], scale)
     ledgers = " to ".join(sides["ledger_name"].fillna(sides["ledger_id"]).unique())
@@ -131,7 +131,7 @@ def _describe_line(sides: pd.DataFrame, scale: int, time_zone: str) -> str:
 
 
 def sum_by_ledger(lines: pa.Table, names: Mapping[str, str]) -> list[LedgerChange]:
-    """Sum changed lines by month, ledger and kind: in order of the months, then the largest first."""
+    """Sum changed lines by month, ledger and kind."""
     amounts = lines[AMOUNT]
     # 128-bit sums wrap around silently past 38 digits
     wide = lines.append_column("amount_sum", amounts.cast(pa.decimal256(2 * PRECISION, amounts.type.scale)))
@@ -151,18 +151,25 @@ def sum_by_ledger(lines: pa.Table, names: Mapping[str, str]) -> list[LedgerChang
         for row in sums.to_pylist()
     ]
     return sorted(
-        changes, key=lambda one: (one.month, one.amount.copy_abs().copy_negate(), one.ledger_name, one.kind, one)
+        changes,
+        key=lambda change: (
+            change.month,
+            change.amount.copy_abs().copy_negate(),
+            change.ledger_name,
+            change.kind,
+            change,
+        ),
     )
 
 
 def _mark(table: pa.Table, rows: Rows, change: str, kinds: Kinds | str) -> pa.Table:
-    """Rows of a table with what changed."""
+    """Select rows and add the columns of their change."""
     lines = _select(table, rows).append_column(CHANGE, pa.repeat(change, len(rows)))
     return lines.append_column(KIND, pa.array(np.broadcast_to(kinds, len(rows)), pa.string()))
 
 
 def _pair_by_id(old_ids: pa.ChunkedArray, new_ids: pa.ChunkedArray) -> _Pairs:
-    """Find the rows with the same id."""
+    """Pair the rows with the same id."""
     found = pc.fill_null(pc.index_in(new_ids, value_set=old_ids), -1).to_numpy()
     row_after = np.full(len(old_ids), -1)
     row_after[found[found >= 0]] = np.flatnonzero(found >= 0)
@@ -173,7 +180,7 @@ def _pair_by_id(old_ids: pa.ChunkedArray, new_ids: pa.ChunkedArray) -> _Pairs:
 
 
 def _compare(before: pa.Table, after: pa.Table, pairs: _Pairs) -> tuple[Rows, Kinds]:
-    """Find the pairs that changed, and the kind of each; not those that follow from another line of their entry."""
+    """Find the pairs that changed, and the kind of each change."""
     old, new = _select(before, pairs.old), _select(after, pairs.new)
     names = [name for name in old.column_names if name in new.column_names and name not in _OF_LEDGER]
     differ = {name: _differ(old[name], new[name]) for name in names}
@@ -183,6 +190,7 @@ def _compare(before: pa.Table, after: pa.Table, pairs: _Pairs) -> tuple[Rows, Ki
         table["journal_entry_id"].take(pa.array(np.concatenate([rows[own], alone]))).combine_chunks()
         for table, rows, alone in ((before, pairs.old, pairs.removed), (after, pairs.new, pairs.added))
     )
+    # a line that only follows another changed line of its entry has not changed
     following[following] = ~_to_numpy(pc.is_in(new["journal_entry_id"].filter(following), value_set=entries))
     changed = np.flatnonzero(own | following)
     differ_more = np.logical_or.reduce([differ[name] for name in _KEPT_BY_RECATEGORIZATION if name in differ])
@@ -191,7 +199,7 @@ def _compare(before: pa.Table, after: pa.Table, pairs: _Pairs) -> tuple[Rows, Ki
 
 
 def _select(table: pa.Table, rows: Rows) -> pa.Table:
-    """Select rows of a table, without a copy where they are few ranges."""
+    """Select rows; a few ranges are sliced without a copy."""
     starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
     if len(starts) * _PAIRS_PER_RANGE > len(rows):
         return table.take(pa.array(rows))
@@ -201,7 +209,7 @@ def _select(table: pa.Table, rows: Rows) -> pa.Table:
 
 
 def _differ(old: pa.ChunkedArray, new: pa.ChunkedArray) -> Flags:
-    """Whether values are different; two nulls are the same."""
+    """Compare values; two nulls are equal."""
     if old.equals(new):
         return np.zeros(len(old), dtype=bool)
     return _to_numpy(pc.coalesce(pc.not_equal(old, new), pc.xor(pc.is_null(old), pc.is_null(new))))

@@ -1,4 +1,4 @@
-"""What was loaded of the books, and whether a frame still has just these lines, in whatever order.
+"""The extent of a load, and checks that a frame still has its lines.
 
 A load states, for each ledger, how many lines it has, the sum of their signed units, and that of their instants. An
 amount, a day or a ledger that was changed in place shows in one of them.
@@ -34,7 +34,10 @@ _COLUMNS = ["id", "ledger_id", "datetime", "signed_amount"]
 
 
 class LedgerSum(NamedTuple):
-    """Number of lines of a ledger, and the sums of their signed units and of their instants, which wrap around."""
+    """A ledger's number of lines, and sums of their units and instants.
+
+    The sums wrap around, as 64-bit integers do.
+    """
 
     lines: int
     units: int
@@ -42,12 +45,12 @@ class LedgerSum(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> LedgerSum:
-        """Read a sum as the metadata of a load state it."""
+        """Read a sum from the metadata of a load."""
         return cls(*map(int, text.split()))
 
 
 class MonthProof(NamedTuple):
-    """How the lines of a month agree with the service's report, when they were read, and when that report was."""
+    """How a month's lines agree with the service's report, and since when."""
 
     verdict: str
     read_at: dt.datetime | None = None
@@ -56,7 +59,7 @@ class MonthProof(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """What was loaded of the books: days, ledgers, and what is missing.
+    """The loaded part of the books: days, ledgers, and what is missing.
 
     Attributes
     ----------
@@ -71,7 +74,7 @@ class Extent(NamedTuple):
     missing : mapping of str to str
         Ledgers of which days could not be loaded, and why.
     rows : int or None
-        How many lines were loaded; None where nothing states it.
+        Number of loaded lines; None where nothing states it.
     source : str
         Service and instance, or the file with its digest; empty where nothing states them.
     is_file : bool
@@ -79,13 +82,13 @@ class Extent(NamedTuple):
     read_at : datetime or None
         Instant from which on the lines were read.
     consistency, moment : str
-        What was read a second time, and the days whose lines are certainly those of one moment.
+        The days that were read a second time, and those whose lines are certainly of one moment.
     first_entry : date or None
         Day of the first entry of the books, as local books state it.
     label : str
-        What a person called a choice of lines; empty for lines as they were loaded.
+        Name that a person gave to a choice of lines; empty for lines as they were loaded.
     changes : tuple of str
-        How a person's choice differs from the load.
+        Differences between a person's choice and the load.
     """
 
     days: Period
@@ -105,7 +108,7 @@ class Extent(NamedTuple):
 
     @classmethod
     def of_load(cls, metadata: Mapping[str, Any]) -> Self:
-        """Read what a load states of itself; one of tags, or of entries without cash only, is refused."""
+        """Read the metadata of a load; refuse a selection of lines."""
         filters = metadata["filters"]
         if others := {name: value for name, value in filters.items() if (name, value) != _HARMLESS_FILTER}:
             of_tags = "pass tag_ids= to a statement of all lines" if "tag_ids" in others else "load all lines"
@@ -131,7 +134,7 @@ class Extent(NamedTuple):
         )
 
     def reasons(self, period: Period, needed: Collection[str] = ()) -> tuple[str, ...]:
-        """Why lines of some days, and of the needed ledgers, were not loaded; empty where nothing states it."""
+        """Return why needed lines are missing, if the load states it."""
         return tuple(self._reasons(period, needed)) if self.is_stated else ()
 
     def _reasons(self, period: Period, needed: Collection[str]) -> Iterator[str]:
@@ -146,27 +149,29 @@ class Extent(NamedTuple):
             yield f"{count_of(len(absent), 'ledger was', 'ledgers were')} not loaded: {join_ids(absent)}"
 
     def absent(self, needed: Collection[str]) -> list[str]:
-        """Needed ledgers that were not asked for."""
+        """Return the needed ledgers that were not asked for."""
         return [] if self.windows is None else sorted(set(needed) - self.windows.keys())
 
 
 def attach_load_metadata(frame: pd.DataFrame, metadata: Mapping[str, Any]) -> None:
-    """Give a pandas frame the metadata of its load, with the sums of its ledgers, by which it is known again.
+    """Attach the metadata of a load, with sums that identify its lines.
 
     The sums are short texts, because pandas copies the metadata with every frame.
     """
-    sums = {ledger_id: " ".join(map(str, one)) for ledger_id, one in _sums(frame, metadata["scale"]).items()}
+    sums = {
+        ledger_id: " ".join(map(str, ledger_sum)) for ledger_id, ledger_sum in _sums(frame, metadata["scale"]).items()
+    }
     frame.attrs["load"] = {**metadata, "sums": sums}
 
 
 def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
-    """Rows added (positive) or removed (negative) since the load; 0 where nothing is known about the frame."""
+    """Count rows added (positive) or removed (negative) since the load."""
     metadata = read_load_metadata(line_entries)
     return 0 if metadata is None else len(line_entries) - int(metadata["lines"])
 
 
 def reasons_of_frame(line_entries: Any) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
-    """Why a frame certainly has not just the lines of its load; empty where it states none."""
+    """Return why a frame lacks the exact lines of its load."""
     metadata, changed = read_load_metadata(line_entries), changed_row_count(line_entries)
     if metadata is None:
         return ()
@@ -180,17 +185,19 @@ def reasons_of_frame(line_entries: Any) -> tuple[str, ...]:  # noqa: ANN401 (any
 
 
 def _describe_change(line_entries: Any, stated: Mapping[str, str], scale: int) -> str:  # noqa: ANN401 (any frame)
-    """Say how lines differ from those that were loaded; empty where nothing shows it, as for an engine's own frames."""
+    """Say how lines differ from those loaded; empty if nothing shows it."""
     lines = line_entries.select(_COLUMNS).to_pandas() if isinstance(line_entries, pa.Table) else line_entries
     if not isinstance(lines, pd.DataFrame) or any(name not in lines for name in _COLUMNS):
-        return ""
+        return ""  # frames of other engines are not compared
     try:
         found = _sums(lines, scale)
     except (AccountingAnalyticsError, pa.ArrowInvalid):  # an amount that the calculation refuses, with its reason
         return ""
     loaded = {ledger_id: LedgerSum.parse(text) for ledger_id, text in stated.items()}
     none = LedgerSum(0, 0, 0)
-    differing = [one for one in {**loaded, **found} if found.get(one, none) != loaded.get(one, none)]
+    differing = [
+        ledger_id for ledger_id in {**loaded, **found} if found.get(ledger_id, none) != loaded.get(ledger_id, none)
+    ]
     if not differing:
         return ""
     ledger_id = differing[0]
@@ -198,7 +205,7 @@ def _describe_change(line_entries: Any, stated: Mapping[str, str], scale: int) -
     if here.lines != there.lines:
         what = f"ledger {ledger_id} has {count_of(here.lines, 'line')}, and was loaded with {there.lines:,}"
     elif here.units != there.units:
-        amounts = (format_amount(from_minor_units(one.units, scale)) for one in (here, there))
+        amounts = (format_amount(from_minor_units(ledger_sum.units, scale)) for ledger_sum in (here, there))
         what = "ledger {} sums to {}, and was loaded with {}".format(ledger_id, *amounts)
     else:
         what = f"instants of ledger {ledger_id} are others"
@@ -218,11 +225,13 @@ def _sums(lines: pd.DataFrame, scale: int) -> dict[str, LedgerSum]:
     rows = np.bincount(codes, minlength=counted)
     units = _add(codes, _units(lines, scale)[known], counted)
     moments = _add(codes, instants.astype("int64").to_numpy(np.int64)[known], counted)
-    return {one: LedgerSum(*map(int, row)) for one, *row in zip(ledger_ids, rows, units, moments, strict=True)}
+    return {
+        ledger_id: LedgerSum(*map(int, row)) for ledger_id, *row in zip(ledger_ids, rows, units, moments, strict=True)
+    }
 
 
 def _units(lines: pd.DataFrame, scale: int) -> npt.NDArray[np.int64]:
-    """Signed units of each line; 0 where there is no amount."""
+    """Convert amounts to signed units, missing ones to 0."""
     exact = exact_amounts(lines["signed_amount"], scale, lines["id"]).column
     return np.asarray(pc.fill_null(to_units(arrow_column(exact)), 0))
 

@@ -1,4 +1,4 @@
-"""The tree of ledgers: names, display order, which ledgers are cash, and totals up the hierarchy."""
+"""The tree of ledgers: names, display order, cash ledgers, and totals of subtrees."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Trees(NamedTuple):
 
 
 class LedgerTree:
-    """The chart of accounts: names, display order, hierarchy, and which ledgers are cash."""
+    """The chart of accounts: names, display order, hierarchy and cash ledgers."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.names = {row["id"]: row["name"] for row in rows}
@@ -70,12 +70,13 @@ class LedgerTree:
         return cls(rows)
 
     def _in_display_order(self) -> list[str]:
-        """Ledgers by (sort_code, id); one without a code is just before its first descendant with one, or last."""
+        """Order the ledgers by sort code and id."""
         known = sorted(
             (ledger_id for ledger_id, code in self.sort_codes.items() if code),
             key=lambda ledger_id: display_order(self.sort_codes[ledger_id], ledger_id),
         )
         ordered: dict[str, None] = {}
+        # a ledger without a code is just before its first descendant with one, or last
         for ledger_id in known:
             without_code = [above for above in self.hierarchy.ancestors(ledger_id) if self.sort_codes.get(above) == ""]
             ordered.update(dict.fromkeys([*reversed(without_code), ledger_id]))
@@ -84,7 +85,7 @@ class LedgerTree:
     def require(
         self, ledger_ids: Collection[str | None], describe: Callable[[Collection[str]], Iterable[str]] | None = None
     ) -> None:
-        """Refuse ledgers in use, and parents of these or of cash, that are not in the chart; `describe` names them."""
+        """Refuse ledgers in use, or their parents, that the chart lacks."""
         absent = {ledger_id for ledger_id in ledger_ids if ledger_id not in self.names}
         if absent:
             known = [ledger_id for ledger_id in absent if ledger_id is not None]
@@ -103,7 +104,7 @@ class LedgerTree:
             )
 
     def trees(self, *own: Mapping[str, int]) -> Trees:
-        """Which trees of ledgers have totals, where the ledgers with amounts are those of `own`.
+        """Find the trees of `own` whose totals are not known.
 
         A ledger without a known parent may be a descendant of any ledger of the same type in another tree.
         """
@@ -123,7 +124,7 @@ class LedgerTree:
         return Trees(unknown, inferred=loose - unknown, unplaced=unplaced if unknown else set())
 
     def totals(self, own: Mapping[str, int], trees: Trees) -> dict[str, int | None]:
-        """Own units plus those of all descendants, for each ledger of `own` and its ancestors; None if unknown."""
+        """Add up the units of each subtree; None where they are unknown."""
         sums: dict[str, int | None] = {}
         for ledger_id, units in own.items():
             including = (ledger_id, *self.hierarchy.ancestors(ledger_id))
@@ -133,17 +134,17 @@ class LedgerTree:
         return sums
 
     def in_order(self, ledger_ids: Collection[str]) -> list[str]:
-        """Ledgers in display order."""
+        """Sort ledgers in display order."""
         return [ledger_id for ledger_id in self.ordered if ledger_id in ledger_ids]
 
     def notes(self, *trees: Trees) -> Iterator[str]:
-        """Sentences on ledgers whose parents are not known."""
-        if inferred := self.in_order(set().union(*(one.inferred for one in trees))):
+        """Yield sentences on ledgers whose parents are not known."""
+        if inferred := self.in_order(set().union(*(part.inferred for part in trees))):
             yield (
                 f"The hierarchy is inferred: the parents of {count_of(len(inferred), 'ledger')} are not known "
                 f"({self._listed(inferred)}), so each is taken for a root; ancestors may be missing from the list."
             )
-        if unplaced := self.in_order(set().union(*(one.unplaced for one in trees))):
+        if unplaced := self.in_order(set().union(*(part.unplaced for part in trees))):
             yield (
                 f"The parents of {count_of(len(unplaced), 'ledger')} are not known ({self._listed(unplaced)}): totals "
                 "that might include them are left null, and their ancestors may be missing from the list; give them as "
@@ -160,7 +161,7 @@ def describe_ledgers(
     days: Days,
     ledger_ids: Collection[str],
 ) -> list[str]:
-    """Name some ledgers, which no chart of accounts names, with the count and sum of their lines of some days."""
+    """Describe ledgers that the chart lacks by their lines."""
     stated = wrap(line_entries, "line_entries", ("ledger_id", "ledger_name"))
     names: dict[str, str] = {}
     if "ledger_name" in stated.collect_schema():

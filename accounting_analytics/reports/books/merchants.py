@@ -1,12 +1,12 @@
-r"""Merchants: descriptions of transactions without what changes from one transaction to the next.
+r"""Merchants: descriptions of transactions without dates, references and other changing parts.
 
 :func:`merchants` applies ``STEPS`` in their order to the plain text in upper case. A step removes one kind of text, and
-states examples that the tests verify. A text of which nothing but digits and signs would remain is kept as it is, and
-so is the number of a check, because checks of different counterparties differ in nothing else.
+states examples that the tests verify. A text that would lose all its letters is kept as it is, and so is the number of
+a check, because checks of different counterparties differ in nothing else.
 
-A number of one or two digits inside a name stays, and so does a code of letters only: nothing tells a store and its
-place, ``RESTAURANT DEPOT 29 BKLYN``, from a name such as ``ROUTE 66 DINER``. Different merchants in one group are
-decided wrongly, while several groups of one merchant only take longer; a rule with ``contains`` decides all of them.
+A number of one or two digits inside a name stays, and so does a code of letters only: no pattern separates a store and
+its place, ``RESTAURANT DEPOT 29 BKLYN``, from a name such as ``ROUTE 66 DINER``. Different merchants in one group would
+be decided wrongly; several groups of one merchant only take longer, and a rule with ``contains`` decides all of them.
 
 Regular expressions are RE2's, on Arrow columns: a million descriptions take seconds.
 """
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """One kind of text that is removed.
+    """A kind of text that is removed.
 
     Attributes
     ----------
     name : str
-        What is removed.
+        The kind of text that is removed.
     pattern : str
         RE2 expression, for text in upper case; with single spaces, but for the first step.
     replacement : str
-        What it is replaced by: nothing, or the part that stays.
+        Its replacement: nothing, or the part that stays.
     examples : tuple of (str, str)
         Text before and after this step.
     """
@@ -218,7 +218,7 @@ STEPS = (
 def merchants(descriptions: Iterable[str]) -> list[str]:
     """Normalize descriptions to the name of the merchant, in upper case.
 
-    A check, and a text of which no letter would remain, is the whole text in upper case with single spaces.
+    A check, and a text that would lose all its letters, is the whole text in upper case with single spaces.
     """
     upper = pc.utf8_trim_whitespace(pa.array(map(upper_name, descriptions), pa.large_string()))
     texts = _single_spaces(upper)

@@ -1,4 +1,4 @@
-"""`Opening`: from when the balances of the books are known, and what they rest on."""
+"""`Opening`: the day from which balances are known, and their basis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DAY_TYPES = (str, dt.date, np.datetime64, pd.Period)
 
 
 class GivenOpening(NamedTuple):
-    """What a caller gave: a day, balances, or balances at the start of a day, and whether the service reported them."""
+    """The opening that a caller gave: a day, balances, or both."""
 
     day: dt.date | None = None
     balances: pd.DataFrame | Mapping[str, Decimal] | None = None
@@ -42,7 +42,7 @@ class GivenOpening(NamedTuple):
 
     @classmethod
     def of(cls, given: object) -> GivenOpening:
-        """Read an argument; what is neither a day, balances nor a report is refused."""
+        """Read the argument `opening`; refuse other types."""
         if given is None:
             return cls()
         if isinstance(given, CashFlowReport):
@@ -59,7 +59,7 @@ class GivenOpening(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """From when the balances of the books are known, and what they rest on.
+    """The day from which balances are known, and their basis.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Opening(NamedTuple):
     units : mapping or None
         Balances at the start of the day by ledger, in signed units; None where the books begin then.
     of : {"all", "cash"}
-        Whose balances are known.
+        The ledgers whose balances are known.
     basis : {"first entry", "reported", "given", "unknown"}
         The lines reach back to the first entry; or the service reported the balances of cash; or the day or balances
         were given; or none of these.
@@ -96,12 +96,12 @@ class Opening(NamedTuple):
 
     @property
     def is_movement(self) -> bool:
-        """Whether sums up to a day are movements since the first day of the lines, not balances."""
+        """Sums up to a day are movements since `day`, not balances."""
         return self.day is not None and self.basis == "unknown"
 
     @property
     def since(self) -> dt.date | None:
-        """First day of sums up to a day; None where they reach back to the first entry."""
+        """First day of sums; None if they begin at the first entry."""
         return self.day if self.is_movement or self.units is not None else None
 
     @property
@@ -111,13 +111,13 @@ class Opening(NamedTuple):
 
     @property
     def averaged_from(self) -> dt.date:
-        """First day of a column that is counted in an average."""
+        """First day of the columns that averages count."""
         if self.first_entry is None:
             return dt.date.min
         return self.first_entry + _DAY if self.capital else self.first_entry
 
     def sentence(self) -> str:
-        """State since when balances are sums, or why they are movements; empty where there are neither."""
+        """Say since when balances are sums, or why they are movements."""
         if self.day is None:
             return ""
         day = self.day_text
@@ -140,13 +140,13 @@ class Opening(NamedTuple):
         )
 
     def notes_on(self, periods: Iterable[Period]) -> Iterator[str]:
-        """Say what is not known before the first entry, and which column is in no average."""
+        """Yield notes on days before the first entry, and on averages."""
         if self.first_entry is None:
             return
         first, periods = day_label(self.first_entry), list(periods)
-        if any(one.start_date < self.first_entry for one in periods):
+        if any(period.start_date < self.first_entry for period in periods):
             yield f"There are no entries before {first}: what was before is not known."
-        if self.capital and any(one.start_date <= self.first_entry <= one.end_date for one in periods):
+        if self.capital and any(period.start_date <= self.first_entry <= period.end_date for period in periods):
             yield (
                 f"Cash in from {' and '.join(self.capital)} on {first}, when the books begin, may have been there "
                 "before: the column with that day is in no average."
@@ -154,9 +154,9 @@ class Opening(NamedTuple):
 
 
 def find_opening(extent: Extent, discovery: Discovery | None, time_zone: str, given: dt.date | None = None) -> Opening:
-    """Find the opening of lines: the day that is given, or that of the first entry, if the lines reach back to it.
+    """Find the opening: the given day, or that of the first entry.
 
-    Lines that state no load are taken to reach back to a given day.
+    It is unknown where a stated load begins later. Lines that state no load are taken to reach back to a given day.
     """
     first = given or extent.first_entry or discovered_first_entry(discovery, time_zone)
     loaded_from = extent.days.start_date
@@ -167,7 +167,7 @@ def find_opening(extent: Extent, discovery: Discovery | None, time_zone: str, gi
 
 
 def discovered_first_entry(discovery: Discovery | None, time_zone: str) -> dt.date | None:
-    """Day of the first entry, as discovery found it, if it saw all days, in its zone."""
+    """Return the day of the first entry, if discovery saw all days."""
     if discovery is None or discovery.accepted.time_zone != time_zone or discovery.accepted.start_date > dt.date.min:
         return None
     return discovery.first_day
@@ -176,7 +176,7 @@ def discovered_first_entry(discovery: Discovery | None, time_zone: str) -> dt.da
 def given_opening(
     balances: pd.DataFrame | Mapping[str, Decimal], day: dt.date, tree: LedgerTree, scale: int
 ) -> Opening:
-    """Read balances at the start of a day, of cash or of all ledgers: ``ledger_id, cash_balance``, or a mapping."""
+    """Read the balances that a caller gave, of cash or all ledgers."""
     units, notes = _read_balances(balances, tree, scale)
     others = sorted(units.keys() - set(tree.cash))
     if others and (gap := sum(units.values())):
@@ -193,7 +193,7 @@ def given_opening(
 def _read_balances(
     balances: pd.DataFrame | Mapping[str, Decimal], tree: LedgerTree, scale: int
 ) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Read given balances in units, and notes on them; they must be exact at the scale, of known ledgers, each once."""
+    """Read given balances in units; refuse unknown and repeated ledgers."""
     if isinstance(balances, pd.DataFrame):
         require_columns(balances.columns, ("ledger_id", "cash_balance"), "opening")
         ledger_ids, amounts = balances["ledger_id"], balances["cash_balance"]
@@ -215,7 +215,7 @@ def _read_balances(
 
 
 def _ids(texts: Iterable[str], tree: LedgerTree) -> list[str]:
-    """Ids of ledgers that are given by id, unique name or path."""
+    """Find ledgers by id, unique name or path."""
     names = LedgerNames(tree.names, tree.hierarchy)
     try:
         return [names.find(text) for text in texts]

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 NOT_NAMED = "not named"
-"""The party of a text that names none."""
+"""Party of a text that names no party."""
 _MOST_IN_RANGE = 100
 _NUMBERS = "\0"
-"""In the place of invoice numbers, while the party of a text is read."""
+"""Replaces invoice numbers while the party of a text is read."""
 _NUMBER = r"[a-z]*[-/]?\d[\w/-]*"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
 _RANGE = re.compile(
@@ -51,12 +51,12 @@ _UNIT = re.compile(r"\b(?:unit|flat|apartment|apt|suite|room)\b\.?\s*#\s*(\w+)",
 
 
 class PartyText(NamedTuple):
-    """What texts of a line name.
+    """The party and the invoice numbers that the texts of a line name.
 
     Attributes
     ----------
     text : str
-        The longest of them.
+        The longest text.
     party : str
         The party, in upper case.
     is_named : bool
@@ -72,42 +72,47 @@ class PartyText(NamedTuple):
 
 
 def read_party_texts(lines: Iterable[Sequence[str]]) -> list[PartyText]:
-    """Read the texts of each line: the first that names a party decides, else the counterparty of the longest."""
+    """Read the party and invoice numbers of each line from its texts.
+
+    The first text that names a party decides, else the counterparty of the longest.
+    """
     found = [_read(texts) for texts in lines]
-    payees = merchants([_BEFORE_PAYEE.sub(" ", one.party) for one in found])
+    payees = merchants([_BEFORE_PAYEE.sub(" ", party_text.party) for party_text in found])
     return [
-        one._replace(party=_upper(one.party if one.is_named else _with_unit(counterparty, one.text)))
-        for one, counterparty in zip(found, payees, strict=True)
+        party_text._replace(
+            party=_upper(party_text.party if party_text.is_named else _with_unit(counterparty, party_text.text))
+        )
+        for party_text, counterparty in zip(found, payees, strict=True)
     ]
 
 
 def _read(texts: Sequence[str]) -> PartyText:
-    """Read what texts name; without a party, this is the longest text, with a mark in the place of its numbers."""
-    text = max(texts, key=len, default="")
-    listed = [_RANGE.sub(_each_number, one) for one in (text, *texts)]
+    """Read the texts of a line; the longest replaces a missing party."""
+    longest = max(texts, key=len, default="")
+    listed = [_RANGE.sub(_each_number, text) for text in (longest, *texts)]
     numbers = next(filter(None, map(_numbers, listed[1:])), ())
-    unnumbered = [_INVOICES.sub(lambda found: f"{found[1] or ''}{_NUMBERS}", one) for one in listed]
-    party = next((found[1] for one in unnumbered[1:] if (found := _PARTY.search(one))), None)
-    return PartyText(text, unnumbered[0] if party is None else party, party is not None, numbers)
+    unnumbered = [_INVOICES.sub(lambda found: f"{found[1] or ''}{_NUMBERS}", text) for text in listed]
+    party = next((found[1] for text in unnumbered[1:] if (found := _PARTY.search(text))), None)
+    return PartyText(longest, unnumbered[0] if party is None else party, party is not None, numbers)
 
 
 def _numbers(text: str) -> tuple[str, ...]:
     """Return the invoice numbers of a text, each once."""
-    named = [found[2] for found in _INVOICES.finditer(text)]
-    tokens = [token for one in named for token in re.findall(_NUMBER, one, re.IGNORECASE)]
+    lists = [found[2] for found in _INVOICES.finditer(text)]
+    tokens = [token for listed in lists for token in re.findall(_NUMBER, listed, re.IGNORECASE)]
     return tuple(dict.fromkeys(re.sub(r"^(?:INV|NO)?[-/]*", "", token.upper()).rstrip("-/") for token in tokens))
 
 
 def _each_number(found: re.Match[str]) -> str:
-    """Return the numbers of a range such as ``101-103``; another text as it is."""
+    """Spell out a range of numbers such as ``101-103``."""
     first, last = found[2], found[3]
     if len(first) != len(last) or not 0 < int(last) - int(first) < _MOST_IN_RANGE:
         return found[0]
-    return found[1] + ", ".join(f"{one:0{len(first)}}" for one in range(int(first), int(last) + 1))
+    return found[1] + ", ".join(f"{number:0{len(first)}}" for number in range(int(first), int(last) + 1))
 
 
 def _with_unit(counterparty: str, text: str) -> str:
-    """Return a counterparty with the number of its flat, which tells it from those of other flats."""
+    """Add the number of the flat to a counterparty."""
     unit = _UNIT.search(text)
     return counterparty if unit is None or unit[1].upper() in counterparty.split() else f"{counterparty} #{unit[1]}"
 

@@ -1,4 +1,4 @@
-"""Counterparty of a journal entry: one rule for queue, groups, rules, bridges, rhythms, frames and exports."""
+"""Counterparties of journal entries: one rule for all that names them."""
 
 from __future__ import annotations
 
@@ -20,42 +20,47 @@ if TYPE_CHECKING:
 OPEN_ITEMS = (FinancialAccountType.ACCOUNTS_RECEIVABLE, FinancialAccountType.ACCOUNTS_PAYABLE)
 """Types of account whose entries are items that a party owes or is owed."""
 TEXTS_OF_TRANSACTION = ("transaction_description", "description", "journal_entry_description")
-"""Columns with what names who was paid: the first that has a text decides."""
+"""Columns that name the counterparty of a payment: the first that has a text decides."""
 
 
 def entry_ids(lines: pd.DataFrame) -> list[str]:
-    """Journal entry of each line; of a line that names none, the line itself."""
+    """Return the journal entry of each line, else the line itself."""
     entries = lines["journal_entry_id"].astype(object)
     return list(entries.where(entries.notna(), lines["id"].astype(object)))
 
 
 def open_item_ledgers(ledgers: pd.DataFrame) -> dict[str, str]:
-    """Receivables and payables, and the ledgers below them with their path from there, which names the counterparty."""
+    """Map receivables, payables and the ledgers below them to paths.
+
+    A path begins below the receivable or payable, and names the counterparty.
+    """
     if not {"financial_account_type", "parent_id"} <= {*ledgers.columns}:
         return {}
     names = LedgerNames.from_frame(ledgers)
-    above = list(ledgers.loc[ledgers["financial_account_type"].isin(OPEN_ITEMS) & ~ledgers["report_cash_flow"], "id"])
+    account_ids = list(
+        ledgers.loc[ledgers["financial_account_type"].isin(OPEN_ITEMS) & ~ledgers["report_cash_flow"], "id"]
+    )
     return {
-        below: path_below(names, one, below)
-        for one in above
-        for below in names.hierarchy.with_descendants(one)
-        if below == one or below not in above
+        below: path_below(names, account_id, below)
+        for account_id in account_ids
+        for below in names.hierarchy.with_descendants(account_id)
+        if below == account_id or below not in account_ids
     }
 
 
 def path_below(names: LedgerNames, ledger_id: str, below: str) -> str:
-    """Path of a ledger from one above it; empty for that one itself."""
+    """Return the path of a ledger from another one above it."""
     return names.path(below).removeprefix(names.path(ledger_id)).removeprefix(PATH_SEPARATOR)
 
 
 def counterparties_of_entries(
     lines: pd.DataFrame, cash: Collection[str], open_items: Mapping[str, str]
 ) -> dict[str, str]:
-    """Counterparty of each journal entry: who owes or is owed, else who was paid or pays; none of an adjustment.
+    """Find who owes, is owed, was paid or pays, by journal entry.
 
     An entry of open items has the party that its text names, or whose ledger it is on; any other that touches cash the
     merchant of its transaction, else of its line or its own description. Of several lines that with the first id
-    counts.
+    counts. An adjustment has no counterparty.
     """
     ordered = lines.sort_values("id", kind="stable")
     parties = parties_of_open_items(ordered, open_items)
@@ -72,9 +77,9 @@ def counterparties_of_entries(
 
 
 def parties_of_open_items(lines: pd.DataFrame, open_items: Mapping[str, str]) -> dict[str, str]:
-    """Party of each entry with a line on a receivable or payable, where its text or its ledger names one."""
+    """Find the parties of entries with a receivable or payable."""
     rows = lines[lines["ledger_id"].isin(list(open_items))]
-    parties = parties_of_lines((open_items[one] for one in rows["ledger_id"]), texts_of_lines(rows))
+    parties = parties_of_lines((open_items[ledger_id] for ledger_id in rows["ledger_id"]), texts_of_lines(rows))
     found: dict[str, str] = {}
     for entry, party in zip(entry_ids(rows), parties, strict=True):
         if party:
@@ -83,13 +88,13 @@ def parties_of_open_items(lines: pd.DataFrame, open_items: Mapping[str, str]) ->
 
 
 def parties_of_lines(paths: Iterable[str], texts: Iterable[Sequence[str]]) -> list[str]:
-    """Party of each line, which the path of its ledger names, else its texts; empty where neither does."""
+    """Return the party that each line's path or texts name."""
     read = zip(paths, read_party_texts(texts), strict=True)
-    return [path.upper() or ("" if one.party == NOT_NAMED else one.party) for path, one in read]
+    return [path.upper() or ("" if party_text.party == NOT_NAMED else party_text.party) for path, party_text in read]
 
 
 def texts_of_lines(rows: pd.DataFrame) -> list[list[str]]:
-    """Texts of each line that are not empty: its own, of its entry, of its transaction."""
+    """Return the texts of each line that are not empty."""
     names = ("description", "journal_entry_description", "transaction_description")
     columns = [rows[name] for name in names if name in rows]
-    return [[str(one) for one in row if isinstance(one, str) and one.strip()] for row in zip(*columns, strict=True)]
+    return [[str(text) for text in row if isinstance(text, str) and text.strip()] for row in zip(*columns, strict=True)]

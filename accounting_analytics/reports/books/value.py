@@ -1,4 +1,4 @@
-"""`Books`: line entries, ledgers, and everything that is known of them, which all calculations take."""
+"""`Books`: line entries and ledgers of a company, which all calculations take."""
 
 from __future__ import annotations
 
@@ -56,14 +56,14 @@ if TYPE_CHECKING:
     PeriodLike = Period | str | tuple[DateLike, DateLike] | None
 
 _NAMED = 4
-"""How many cash ledgers are named."""
+"""At most this many cash ledgers are named."""
 _COMPARED = ("ledger_id", "journal_entry_id", "journal_entry_description", "datetime", "signed_amount")
-"""What of a line, besides its id, a choice of lines is compared in."""
+"""Columns that are compared between chosen and loaded lines."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Books(Result):
-    """Line entries and ledgers of a company, with everything that is known of them; all calculations take it.
+    """Line entries and ledgers of a company, and all that is known of them.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ class Books(Result):
     copy_of: str
     """Service and instance that local books are a copy of."""
     _remarks: tuple[str, ...]
-    """What was assumed of the zone, and what is known of lines in another engine."""
+    """Remarks on the zone, and on lines in another engine."""
     _ledgers: pd.DataFrame
     _period: Period | None
     _given: GivenOpening
@@ -210,7 +210,7 @@ class Books(Result):
         notes: tuple[str, ...],
         **options: Any,  # noqa: ANN401 (those of Books)
     ) -> Self:
-        """Return books of lines in an engine, whose load, and remarks on it, are stated beside them."""
+        """Make books of lines whose engine cannot state their load."""
         books = object.__new__(cls)
         vars(books)["_of_engine"] = metadata
         books.__init__(frame, ledgers, period, **options)  # type: ignore[misc]  # as a new one
@@ -244,7 +244,7 @@ class Books(Result):
 
     @property
     def extent(self) -> Extent:
-        """What was loaded."""
+        """The loaded days and ledgers, and what is missing."""
         return self.source.extent
 
     @property
@@ -254,21 +254,20 @@ class Books(Result):
 
     @property
     def has_given_period(self) -> bool:
-        """Whether a caller gave the period."""
+        """A caller gave the period."""
         return self._period is not None
 
     @property
     def has_given_opening(self) -> bool:
-        """Whether a caller gave the opening."""
+        """A caller gave the opening."""
         return self._given.day is not None or self._given.balances is not None
 
     @cached_property
     def opening(self) -> Opening:
-        """From when balances are known, what they rest on, and which ledgers have opening balances."""
+        """The day from which balances are known, and their basis."""
         return self._find_opening()._replace(equity=tuple(self.source.openings))
 
     def _find_opening(self) -> Opening:
-        """From when balances are known, and what they rest on."""
         given, discovery = self._given, Discovery.stated(self._ledgers)
         day, balances = given.day, given.balances
         if balances is None:
@@ -288,7 +287,7 @@ class Books(Result):
         return found._replace(basis="reported") if given.is_reported else found
 
     def _refuse_earlier_entries(self, first: dt.date, discovery: Discovery | None) -> None:
-        """Refuse a first day before which there are entries: balances would depend on what was loaded."""
+        """Refuse a first day after the first entry: balances need all entries."""
         known = None if discovery is None else discovery.first_day
         if known and discovery and discovery.accepted.time_zone != self.time_zone:
             known += dt.timedelta(days=1)  # an instant may be a day later in another zone
@@ -303,14 +302,14 @@ class Books(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed, normalized or left out, in discovery, load and here."""
+        """Remarks on what was assumed, normalized or left out."""
         of_opening = self.opening.notes if self.has_given_opening else ()
         found = [*notes(self._ledgers), *notes(self.source.frame), *self.source.notes, *self.own_notes, *of_opening]
         return tuple(dict.fromkeys(found))
 
     @property
     def own_notes(self) -> tuple[str, ...]:
-        """What is known beside lines and ledgers; every result has it."""
+        """Remarks that every result has, beside those on lines and ledgers."""
         at = changed_after(self.extent.source, self.extent.read_at) if self.source.states_days else None
         if at is None:
             return self._remarks
@@ -319,7 +318,7 @@ class Books(Result):
 
     @property
     def changed_lines(self) -> pd.DataFrame:
-        """Lines that :meth:`refresh` found changed, as they were and as they are; without it none.
+        """Lines that :meth:`refresh` found changed, in both versions.
 
         Before the columns of lines are ``change`` ("before", "after") and ``kind`` ("added", "removed",
         "recategorized", "amended").
@@ -327,7 +326,7 @@ class Books(Result):
         return self.lines.iloc[:0] if self._changed is None else self._changed.copy(deep=False)
 
     def refresh(self, client: object) -> Self:
-        """Load the same days again, and say which lines changed: after categories were changed, or on another day.
+        """Load the same days again, and list the lines that changed.
 
         Parameters
         ----------
@@ -360,14 +359,17 @@ class Books(Result):
         return cast("Self", again._replaced(**kept, _changed=changed))  # noqa: SLF001 (of this class)
 
     def days_of(self, period: object) -> Period:
-        """Days of an argument; those of the books without one. Relative names are as of the last day of the books."""
+        """Read a period; None means that of the books.
+
+        Relative names are as of the last loaded day.
+        """
         if period is None:
             return self.period
         last = self.source.loaded.end_date if isinstance(period, str) else None
         return to_period(period, "period", self.fiscal_year_start_month, as_of=last, time_zone=self.time_zone)
 
     def last_day(self, as_of: DateLike | None) -> dt.date:
-        """Day of an argument; by default that of the latest line until the end of the period."""
+        """Read `as_of`; by default the latest day with lines."""
         if as_of is not None:
             return parse_date(as_of, "as_of")
         rows = self.source.until(self._period.end_date) if self._period else self.source.dated
@@ -377,11 +379,11 @@ class Books(Result):
         return latest
 
     def of(self, period: PeriodLike) -> Self:
-        """Return the same books, of other days by default."""
+        """Return the same books with another period."""
         return self._replaced(_period=self.days_of(period))
 
     def _replaced(self, **values: object) -> Self:
-        """Copy with other values; what was found of the lines is shared, an opening that they change is found again."""
+        """Copy with other values; cached sums are shared."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), **values)
         if not values.keys().isdisjoint(("_given", "source")):
@@ -389,23 +391,23 @@ class Books(Result):
         return other
 
     def with_opening(self, opening: object) -> Self:
-        """Return the same books with another opening, as the argument of that name."""
+        """Return the same books with another opening."""
         return self._replaced(_given=GivenOpening.of(opening))
 
     def with_reports(self, reports: Iterable[CashFlowReport]) -> Self:
-        """Return the same books with these reports of the service, in the place of those that they have."""
+        """Return the same books with other reports of the service."""
         return self._replaced(reports=_read_reports(reports))
 
     def loaded_by(self, load_again: Callable[[object, Books], Books]) -> Self:
-        """Return the books with what loads them again, which :meth:`refresh` calls."""
+        """Return the books with the function that :meth:`refresh` calls."""
         return self._replaced(_load_again=load_again)
 
     def with_proofs(self, proofs: Mapping[str, MonthProof], version: int | None, copy_of: str) -> Self:
-        """Return the books with what the syncs of local books proved of each month, and their version."""
+        """Return the books with the proofs and version of local books."""
         return self._replaced(proofs=proofs, version=version, copy_of=copy_of)
 
     def with_lines(self, frame: pd.DataFrame, *, label: str) -> Self:
-        """Return books of lines that a person chose or changed; the label stands in every title.
+        """Return books of lines that you chose or changed, labelled in every title.
 
         Balances, :func:`~accounting_analytics.reconcile`, :func:`~accounting_analytics.check_completeness`, exports and
         packs refuse them.
@@ -446,7 +448,7 @@ class Books(Result):
         return self._replaced(source=source)
 
     def require_loaded(self, what: str) -> None:
-        """Refuse lines that a person chose or changed, where only those that were loaded will do."""
+        """Refuse lines that a person chose or changed."""
         if self.source.states_days and self.extent.label:  # days of other lines are not read for it
             raise InputError(
                 f"{what} takes the lines as they were loaded, and these are {quote(self.extent.label)} "
@@ -454,7 +456,7 @@ class Books(Result):
             )
 
     def require_service(self, what: str, needs: str) -> None:
-        """Refuse books that were read from a file, where only those of a service will do."""
+        """Refuse books that were read from a file."""
         if self.source.states_days and self.extent.is_file:
             refuse_file(self.extent.source, what, needs)
 
@@ -465,9 +467,9 @@ class Books(Result):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a pickle has: not what is found again."""
+        """Leave cached values out of a pickle."""
         self.source.in_pandas("a pickle")
-        found = {name for name, one in vars(type(self)).items() if isinstance(one, cached_property)}
+        found = {name for name, attribute in vars(type(self)).items() if isinstance(attribute, cached_property)}
         return {name: value for name, value in vars(self).items() if name not in found}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -475,11 +477,11 @@ class Books(Result):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """What is known of the books, a row each."""
+        """The known facts of the books, a row each."""
         return pd.DataFrame(list(self._facts()), columns=["fact", "value"], dtype="str")
 
     def summary(self) -> str:
-        """One line: how many lines of how many ledgers, and their days."""
+        """Return one line: the numbers of lines and ledgers, and their days."""
         return f"{'INCOMPLETE: ' if self.extent.missing else ''}{self.company or 'Books'}: {self._counts()}."
 
     def _counts(self) -> str:
@@ -489,14 +491,14 @@ class Books(Result):
         return f"{lines} of {count_of(len(self._ledgers), 'ledger')}, {period_label(days)}"
 
     def _latest_day(self) -> dt.date:
-        """Last day of the period, or of lines in memory that end before."""
+        """Return the last day of the period that has lines in memory."""
         frame, end = self.source.frame, self.period.end_date
         if not isinstance(frame, pd.DataFrame) or frame.empty:
             return end
         return min(end, local_date(frame["datetime"].max(), zone(self.time_zone)))
 
     def _facts(self) -> Iterator[tuple[str, str]]:
-        """Yield what is known, with its name."""
+        """Yield each known fact with its name."""
         extent, period = self.extent, self.period
         if extent.label:
             yield "Lines", f"{extent.label}: {', '.join(extent.changes)}"
@@ -504,7 +506,7 @@ class Books(Result):
             yield "Missing", f"{self.tree.names.get(ledger_id, ledger_id)}: {why}"
         if period != self.source.loaded:
             yield "Period", days_label(period)
-        cash = [self.tree.names[one] for one in self.tree.cash]
+        cash = [self.tree.names[ledger_id] for ledger_id in self.tree.cash]
         yield "Cash", join_ids(cash, limit=_NAMED) or "no ledger reports cash flow"
         yield "Opening", self.opening.sentence()
         if self.currency:
@@ -530,7 +532,7 @@ class Books(Result):
 
 
 def to_books(books: object) -> Books:
-    """Books as they are; anything else is refused."""
+    """Refuse an argument that is not books."""
     require_type(
         books, Books, "books", "load_books(client) returns them, and Books(lines, ledgers) makes them of frames"
     )
@@ -539,13 +541,13 @@ def to_books(books: object) -> Books:
 
 
 def _is_in_memory(lines: Any) -> bool:  # noqa: ANN401 (any frame narwhals knows)
-    """Whether a frame holds its lines; anything but a frame is refused."""
+    """Test if a frame holds its lines; refuse anything but a frame."""
     wrap(lines, "line_entries", ())
     return isinstance(nw.from_native(lines), nw.DataFrame)
 
 
 def _read_ledgers(ledgers: Any) -> pd.DataFrame:  # noqa: ANN401 (any frame narwhals knows)
-    """Chart of accounts of any engine in pandas, with what it states of its discovery."""
+    """Read a chart of any engine into pandas, with its metadata."""
     if ledgers is None:
         raise InputError("ledgers are missing; discover_ledgers(client, ...) returns them")
     if isinstance(ledgers, pd.DataFrame):
@@ -558,16 +560,16 @@ def _read_ledgers(ledgers: Any) -> pd.DataFrame:  # noqa: ANN401 (any frame narw
 
 
 def _read_reports(reports: Iterable[CashFlowReport]) -> tuple[CashFlowReport, ...]:
-    """Check reports of the service; a recomputed one would be compared with itself, and is refused."""
+    """Read reports; refuse recomputed ones, which would be compared with themselves."""
     if isinstance(reports, pd.DataFrame) or not isinstance(reports, Iterable):
         raise InputError(
             f"reports is of type {type(reports).__name__}; pass a list of what load_cash_flow_report(client, ...) "
             "returns"
         )
     found = tuple(reports)
-    for one in found:
-        require_report(one, "reports")
-        if one.origin == "recomputed":
+    for report in found:
+        require_report(report, "reports")
+        if report.origin == "recomputed":
             raise InputError(
                 "reports: a report was recomputed from line entries, and would be compared with itself; pass those "
                 "that load_cash_flow_report(client, ...) returns"
@@ -576,7 +578,7 @@ def _read_reports(reports: Iterable[CashFlowReport]) -> tuple[CashFlowReport, ..
 
 
 def _changes(loaded: pd.DataFrame, chosen: pd.DataFrame, scale: int) -> tuple[str, ...]:
-    """Say how many lines of a choice were left out, added or amended."""
+    """Count the lines that a choice left out, added or amended."""
     before, after = (frame.set_index("id")[list(_COMPARED)] for frame in (loaded, chosen))
     kept = after.index[after.index.isin(before.index)]
     amended = np.zeros(len(kept), np.bool_)
@@ -589,7 +591,7 @@ def _changes(loaded: pd.DataFrame, chosen: pd.DataFrame, scale: int) -> tuple[st
 
 
 def _values(column: pd.Series[Any], scale: int) -> Any:  # noqa: ANN401 (an array of objects)
-    """Values of a column as they are compared: exact amounts, instants, texts."""
+    """Convert a column to comparable values: exact amounts, instants or texts."""
     if column.name == "signed_amount":
         column = exact_amounts(column, scale, column.index.to_series(name="id")).column
     elif column.name == "datetime":

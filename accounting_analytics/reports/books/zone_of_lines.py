@@ -1,4 +1,4 @@
-"""Zone that the days of line entries are counted in: named, stated by their load, or given by ``local_date``."""
+"""The zone that the days of line entries are counted in."""
 
 from __future__ import annotations
 
@@ -27,14 +27,18 @@ def zone_of_lines(
     time_zone: ZoneLike | None,
     metadata: Mapping[str, Any] | None,
 ) -> DayZone:
-    """Zone that a call names, else that of the load, else that of the ledgers if it gives every ``local_date``."""
+    """Find the zone of days: the argument's, the load's or the ledgers'.
+
+    The zone of the ledgers counts only if every ``local_date`` is a day of it.
+    """
     if time_zone is not None:
         return choose_zone(time_zone)
     if metadata is not None:
         return choose_zone(metadata["time_zone"])
     why = "the line entries state no time zone and have no local_date"
     if "local_date" in wrap(line_entries, "line_entries", _COLUMNS).collect_schema():
-        of_ledgers = _zone_of_ledgers(ledgers)
+        discovery = stated_attrs(ledgers).get("discovery")
+        of_ledgers: str | None = discovery["accepted"][2] if discovery else None
         if of_ledgers is None:
             why = "neither the line entries nor the ledgers state a time zone"
         elif other := find_other_day(line_entries, of_ledgers):
@@ -46,7 +50,7 @@ def zone_of_lines(
 
 
 def refuse_other_days(line_entries: Any, time_zone: str) -> None:  # noqa: ANN401 (any frame)
-    """Refuse to replace the ``local_date`` of a frame by days of another zone."""
+    """Refuse a frame whose ``local_date`` has days of another zone."""
     if other := find_other_day(line_entries, time_zone):
         raise InputError(
             f"{other}: name the zone of these days as time_zone, or drop the column local_date to count other days"
@@ -54,7 +58,7 @@ def refuse_other_days(line_entries: Any, time_zone: str) -> None:  # noqa: ANN40
 
 
 def find_other_day(line_entries: Any, time_zone: str) -> str:  # noqa: ANN401 (any frame)
-    """Describe a line whose ``local_date`` is not its day in a zone; empty if there is none, or no such column."""
+    """Describe a line whose ``local_date`` is another day, if any."""
     lines = wrap(line_entries, "line_entries", _COLUMNS)
     schema = lines.collect_schema()
     if "local_date" not in schema or not isinstance(schema.get("datetime"), nw.Datetime):
@@ -66,7 +70,7 @@ def find_other_day(line_entries: Any, time_zone: str) -> str:  # noqa: ANN401 (a
         day, moments = _to_date(row["local_date"]), [row["first"], row["last"]]
         if len(Period(day, day, time_zone).instants()) > 1:  # clocks went back across midnight
             rows = collect(lines.filter(instant >= row["first"], instant <= row["last"])).to_pylist()
-            moments = [one["datetime"] for one in rows if _to_date(one["local_date"]) == day]
+            moments = [line["datetime"] for line in rows if _to_date(line["local_date"]) == day]
         for moment in map(as_utc, moments):
             if (there := local_date(moment, tz)) != day:
                 return f"local_date of the line entry of {moment:%Y-%m-%d %H:%M} UTC is {day}, in {time_zone} {there}"
@@ -74,7 +78,7 @@ def find_other_day(line_entries: Any, time_zone: str) -> str:  # noqa: ANN401 (a
 
 
 def _to_date(value: object) -> dt.date:
-    """Day of a cell of ``local_date``: a midnight, a date, or the text of one."""
+    """Read a cell of ``local_date``: a midnight, date or text."""
     if isinstance(value, str):
         try:
             value = dt.datetime.fromisoformat(value)
@@ -85,9 +89,3 @@ def _to_date(value: object) -> dt.date:
     if isinstance(value, dt.date):
         return value
     raise FrameError(f"line_entries: local_date {quote(value)} is not a day such as 2025-03-01")
-
-
-def _zone_of_ledgers(ledgers: Any) -> str | None:  # noqa: ANN401 (any frame)
-    """Zone that the ledgers were discovered in; None where they do not state it."""
-    discovery = stated_attrs(ledgers).get("discovery")
-    return discovery["accepted"][2] if discovery else None
