@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
     from accounting_analytics.reports.figures.figure_table import FigureTable, Rows
-    from accounting_analytics.reports.figures.report_figures import ReportFigures
+    from accounting_analytics.reports.figures.report_figures import CashFlowReportFigures
     from accounting_analytics.reports.statements.columns import StatementColumn
 
 PeriodUnit = Literal["week", "month", "quarter"]
@@ -366,7 +366,9 @@ def _days(first: dt.date, last: dt.date) -> list[dt.date]:
     return [first + offset * DAY for offset in range((last - first).days + 1)]
 
 
-def _report_remarks(report: CashFlowReport, figures: ReportFigures, *, with_first_day: bool = True) -> list[str]:
+def _report_remarks(
+    report: CashFlowReport, figures: CashFlowReportFigures, *, with_first_day: bool = True
+) -> list[str]:
     """Write the days of a report, their zone, and its limits."""
     period = report.period
     first = _first_known_day(figures) if with_first_day else period.start_date
@@ -384,7 +386,7 @@ def _tag_remarks(report: CashFlowReport, tag_names: Mapping[str, str]) -> list[s
     return [f"only lines tagged {join_ids(names, limit=1)}"] if names else []
 
 
-def _first_known_day(figures: ReportFigures) -> dt.date:
+def _first_known_day(figures: CashFlowReportFigures) -> dt.date:
     """Find the first day of a report with a balance or line."""
     if figures.starting or not len(figures.days):
         return figures.period.start_date
@@ -438,7 +440,7 @@ def _waterfall_marks(rows: Rows) -> dict[str, Any]:
     return {"kind": "steps", "places": [Place(label) for label in labels], "series": [series]}
 
 
-def _waterfall_steps(figures: ReportFigures, largest: int) -> list[tuple[str, str]]:
+def _waterfall_steps(figures: CashFlowReportFigures, largest: int) -> list[tuple[str, str]]:
     """List key and label of the largest flows and of the rest."""
     ledgers = figures.ledgers[figures.ledgers["net_cash_flow"] != 0]
     flows = dict(zip(ledgers["ledger_id"], ledgers["net_cash_flow"], strict=True))
@@ -451,7 +453,7 @@ def _waterfall_steps(figures: ReportFigures, largest: int) -> list[tuple[str, st
     return steps
 
 
-def _balance_table(figures: ReportFigures, title: str, subtitle: Sequence[str], first: dt.date) -> FigureTable:
+def _balance_table(figures: CashFlowReportFigures, title: str, subtitle: Sequence[str], first: dt.date) -> FigureTable:
     """Tabulate the flow and the ending balance of weeks, months or quarters."""
     _, steps = time_steps(figures.period, None)
     rows = [
@@ -470,7 +472,12 @@ def _balance_table(figures: ReportFigures, title: str, subtitle: Sequence[str], 
 
 
 def _report_table(
-    figures: ReportFigures, title: str, subtitle: Sequence[str], heads: Sequence[str], rows: Rows, **options: bool
+    figures: CashFlowReportFigures,
+    title: str,
+    subtitle: Sequence[str],
+    heads: Sequence[str],
+    rows: Rows,
+    **options: bool,
 ) -> FigureTable:
     """Make a table of figures of a report."""
     lines = entries_behind(rows)

@@ -1,1 +1,1 @@
-"""Figures: an amount, what it is of, and the line entries or figures behind it; tables of them."""
+"""Figures, the line entries or figures behind them, and tables of figures."""

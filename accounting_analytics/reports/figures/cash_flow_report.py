@@ -1,4 +1,4 @@
-"""The cash flow report: four validated tables, their totals, and what a reader must know about them."""
+"""The cash flow report: four validated tables, their totals, and remarks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 from accounting_analytics.reports.figures.figure_table import MAX_LINES, figure_table_html, table_of_figures
 from accounting_analytics.reports.figures.line_table import LineTable
-from accounting_analytics.reports.figures.report_figures import ReportFigures
+from accounting_analytics.reports.figures.report_figures import CashFlowReportFigures
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -96,7 +96,7 @@ class CashFlowReport(Result):
 
     @property
     def starting_cash_balance(self) -> float:
-        """Sum of the plain starting balances (not of the totals, which count children twice)."""
+        """Sum of the starting balances, without totals, which count children twice."""
         return self._float("starting_cash_balance")
 
     @property
@@ -128,17 +128,20 @@ class CashFlowReport(Result):
         return self._exact.scale
 
     def __getitem__(self, name: str) -> Figure:
-        """Figure of a ledger (its total), by id or unique name, or of a sum: ``report["Net cash flow"]``."""
+        """Return the figure of a ledger, its total, or of a sum.
+
+        A ledger is found by its id or unique name, a sum as in ``report["Net cash flow"]``.
+        """
         return self.figures.figure(name)
 
     def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
-        """Figure of a row by its column, of which a report has one: the total of a ledger, or its `own` amount."""
+        """Return the only figure of a row, total or `own`, by column."""
         return {f"{self.period.start_date}/{self.period.end_date}": self.figures.figure(name, own=own)}
 
     @property
-    def figures(self) -> ReportFigures:
-        """All figures, and what they are made from: what other results are built on."""
-        return ReportFigures(
+    def figures(self) -> CashFlowReportFigures:
+        """All figures, for results that are built on them."""
+        return CashFlowReportFigures(
             self.period,
             self._exact.ledgers,
             self._exact.lines,
@@ -154,13 +157,13 @@ class CashFlowReport(Result):
         return self.ledgers
 
     def summary(self) -> str:
-        """One line: the period and the three sums."""
+        """Return one line: the period and the three sums."""
         prefix = "PARTIAL: " if self.partial else ""
         sums = ", ".join(f"{name} {format_amount(amount)}" for name, amount in self._sums())
         return f"{prefix}{self._title()}: {sums}."
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show the sums in HTML, and the net cash flow of each ledger."""
+        """Yield the sums, and the net cash flow of each ledger."""
         exact = self._exact.ledgers
         names, amounts = zip(*self._sums(), strict=True)
         yield ResultPart(table=pd.DataFrame({"": names, "amount": amounts}))
@@ -169,11 +172,12 @@ class CashFlowReport(Result):
         yield ResultPart(ledgers, html=self._ledgers_html)
 
     def _ledgers_html(self) -> str:
-        """Write the flow of each ledger, whose lines unfold, and its total, which a report only states."""
+        """Write the flow of each ledger, which unfolds, and its total."""
         figures = self.figures
         rows = []
         for ledger_id, name in figures.names.items():
             own, total = figures.figure(ledger_id, own=True), figures.figure(ledger_id)
+            # a report only states totals, so they do not unfold
             rows.append((name, [own, replace(total, terms=(), signs=(), _load_entries=None)]))
         selections = [part for _, (own, _) in rows for part in own.selections]
         shown = figures.shown_lines(figures.names.keys(), MAX_LINES)
@@ -212,14 +216,14 @@ class CashFlowReport(Result):
         return f"Cash flow report, {period_label(self.period)}{tags}"
 
     def _float(self, name: str) -> float:
-        """One of the exact sums as a float."""
+        """Convert an exact sum to a float."""
         try:
             return to_float(getattr(self._exact, name), self.scale)
         except AmountError as error:
             raise AmountError(f"{name}: {error}") from None
 
     def _sums(self) -> list[tuple[str, Decimal]]:
-        """Titles and exact amounts of the three sums."""
+        """Return the titles and exact amounts of the three sums."""
         sums = self._exact
         anchored = " (anchored)" if self.anchored else ""
         return [

@@ -1,4 +1,4 @@
-"""Figures: an amount, what it is of, and what is behind it: line entries, or the figures that it is made of."""
+"""Figures: an amount, its label, and the line entries or figures behind it."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.selections import Selection
 
 KEY_SEPARATOR = "|"
-"""Between the row and the column of a key; no id of a load contains it."""
+"""Separates the row and the column of a key; no id of a load contains it."""
 OWN = "own:"
-"""Before the ledger id in a key that is a ledger's own amount, without its descendants."""
+"""Begins the key of a ledger's own amount, without its descendants."""
 NOT_KNOWN, ZERO = "not known", "\N{EN DASH}"
 """Texts of a figure that is not known, and of zero."""
 
@@ -48,16 +48,16 @@ FigureKind = Literal["sum", "average", "change_pct", "quotient", "none"]
 
 
 class Quotient(NamedTuple):
-    """How a quotient of two amounts is written.
+    """The form in which a quotient of two amounts is written.
 
     Attributes
     ----------
     times : int
-        What it is multiplied by: 100 of a percentage.
+        Its factor: 100 for a percentage.
     digits : int
         Its fraction digits, rounded half to even.
     suffix : str
-        What follows its digits.
+        Text after its digits.
     """
 
     times: int = 100
@@ -65,7 +65,7 @@ class Quotient(NamedTuple):
     suffix: str = "%"
 
     def of(self, part: int, whole: int) -> Decimal:
-        """Quotient of two amounts in units."""
+        """Divide two amounts in units."""
         return Decimal(round(Fraction(self.times * 10**self.digits * part, whole))).scaleb(-self.digits, EXACT)
 
 
@@ -76,15 +76,15 @@ PERCENT = Quotient()
 class Figure(Result):
     """An amount of a statement or report, and what is behind it.
 
-    A figure is the sum of line entries, which are its `entries`, or it is made of other figures, its `terms`; one that
-    adds and subtracts sums of line entries has both.
+    A figure is the sum of line entries, which are its `entries`, or it is made of other figures, its `terms`; a figure
+    that adds and subtracts sums of line entries has both.
 
     Parameters
     ----------
     key : str
-        Row and column, separated by ``|``: what finds the figure again in its statement.
+        Row and column, separated by ``|``, by which its statement finds the figure again.
     label : str
-        What the figure is, as the statement writes it.
+        Its name, as the statement writes it.
     units : int, Decimal or None
         Whole minor units of an amount, or a percentage or another quotient; None where it is not known.
     calculation : str
@@ -92,15 +92,15 @@ class Figure(Result):
     terms : tuple of Figure
         The figures that it is made of; empty for a sum of line entries alone.
     signs : tuple of str
-        How it is made of each of its terms: ``+``, ``-``, or ``/`` of what it is divided by.
+        Sign of each of its terms: ``+``, ``-``, or ``/`` of a divisor.
     kind : {"sum", "average", "change_pct", "quotient", "none"}
-        What it is of its terms or lines; ``none`` where the statement has no amount in this place.
+        How it follows from its terms or lines; ``none`` where the statement has no amount in this place.
     scale : int
         Fraction digits of the amount.
     selections : sequence of Selection
         Ledgers and days of its lines, where it is a sum of lines of a statement.
     quotient : Quotient
-        How it is written, where it is a percentage or another quotient.
+        Its form, where it is a percentage or another quotient.
     """
 
     key: str
@@ -134,23 +134,26 @@ class Figure(Result):
 
     @property
     def text(self) -> str:
-        """The amount as tables show it: a negative one in parentheses, a dash for zero."""
+        """The amount as text: negative in parentheses, zero as a dash."""
         return self.text_in(None)
 
     def text_in(self, amounts_in: AmountsIn | None) -> str:
-        """Return the same in thousands (``k``) or millions (``M``), rounded half to even; a quotient is as it is."""
+        """Return the text in thousands (``k``) or millions (``M``).
+
+        Amounts are rounded half to even; a quotient is as it is.
+        """
         if self.kind == "none":
             return ""
         return text_of(self.exact(), quotient=self._shown_quotient, amounts_in=amounts_in)
 
     @property
     def _shown_quotient(self) -> Quotient | None:
-        """How it is written, if it is a quotient that is known."""
+        """The form of a quotient that is known."""
         return self.quotient if isinstance(self.units, Decimal) else None
 
     @property
     def is_additive(self) -> bool:
-        """Whether the figure is a sum of line entries, which `entries` returns."""
+        """The figure is a sum of line entries, which `entries` returns."""
         return self._load_entries is not None
 
     def exact(self) -> Decimal | None:
@@ -158,7 +161,7 @@ class Figure(Result):
         return from_minor_units(self.units, self.scale) if isinstance(self.units, int) else self.units
 
     def signed_terms(self, amounts_in: AmountsIn | None = None) -> list[tuple[str, str, str]]:
-        """Sign, label and text of what the figure is made of, the divisor of a quotient last."""
+        """Return sign, label and text of each term, a divisor last."""
         terms = zip(self.signs, self.terms, strict=True)
         found = [(sign, term.label, term.text_in(amounts_in)) for sign, term in terms]
         if self.kind == "average" and found:
@@ -172,7 +175,7 @@ class Figure(Result):
 
     @property
     def entries(self) -> pd.DataFrame:
-        """The line entries behind the figure, and ``figure_amount``: each amount with the sign it was summed with.
+        """The line entries behind the figure, with their signed amounts as ``figure_amount``.
 
         Raises
         ------
@@ -224,7 +227,7 @@ class Figure(Result):
         write_figure(list(_with_terms(self, 1)), self.scale, to_path(path, "path"))
 
     def summary(self) -> str:
-        """One line: what the figure is, and its amount."""
+        """Return one line: the label and the amount."""
         exact = self.exact()
         if exact is None:
             return f"{self.label}: {NOT_KNOWN}"
@@ -252,7 +255,7 @@ class Figure(Result):
 
 
 def _with_terms(figure: Figure, factor: int) -> Iterator[FigurePart]:
-    """Yield a figure and all that it is made of, each with the sign that it is added with."""
+    """Yield a figure and all its terms, each with its sign."""
     amount = _plain_text(figure.units, figure.quotient) if isinstance(figure.units, Decimal) else figure.exact()
     entries = figure.exact_entries() if figure.is_additive and not figure.terms else None
     yield FigurePart(figure.label, amount, factor, figure.calculation, entries)
@@ -276,12 +279,12 @@ def _entry_lines(entries: pd.DataFrame) -> list[str]:
 
 
 def _plain_text(value: Decimal, quotient: Quotient | None) -> str:
-    """Text with a minus sign of an amount, or of a quotient."""
+    """Write an amount or a quotient with its minus sign."""
     return f"{format_amount(value)}{quotient.suffix if quotient else ''}"
 
 
 def text_of(value: Decimal | None, *, quotient: Quotient | None = None, amounts_in: AmountsIn | None = None) -> str:
-    """Text of an amount, in units or in thousands or millions: a negative one in parentheses, a dash for zero."""
+    """Write an amount: negative in parentheses, zero as a dash."""
     if value is None:
         return NOT_KNOWN
     if not value:
@@ -294,7 +297,7 @@ def text_of(value: Decimal | None, *, quotient: Quotient | None = None, amounts_
 def figure_of_entries(
     key: str, label: str, entries: pd.DataFrame, *, scale: int, calculation: str = "line entries"
 ) -> Figure:
-    """Return the figure of line entries with their ``figure_amount``."""
+    """Make the figure of line entries with their ``figure_amount``."""
     amounts = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
     units = to_minor_units(total(amounts), scale)
 
@@ -305,26 +308,29 @@ def figure_of_entries(
 
 
 def figure_of_terms(key: str, label: str, terms: Sequence[tuple[str, Figure]]) -> Figure:
-    """Return a figure that adds (``+``) and subtracts (``-``) others; not known where one of them is not."""
-    signs, of = zip(*terms, strict=True)
-    calculation = " ".join(f"{sign} {one.label}" for sign, one in terms).removeprefix("+ ")
-    make = partial(Figure, key, label, scale=of[0].scale, terms=of, signs=signs)
-    if any(one.units is None for one in of):
+    """Make a figure that adds and subtracts others, if all are known."""
+    signs, figures = zip(*terms, strict=True)
+    calculation = " ".join(f"{sign} {term.label}" for sign, term in terms).removeprefix("+ ")
+    make = partial(Figure, key, label, scale=figures[0].scale, terms=figures, signs=signs)
+    if any(figure.units is None for figure in figures):
         return make(None, "it is not known: a figure that it is made of is not known")
-    units = sum((-1 if sign == "-" else 1) * int(one.units or 0) for sign, one in terms)
+    units = sum((-1 if sign == "-" else 1) * int(term.units or 0) for sign, term in terms)
     return make(units, f"calculated: {calculation}")
 
 
 def renamed(figure: Figure, key: str, label: str) -> Figure:
-    """Return a figure under another key; parts of it that have its own key, such as a supplied balance, go with it."""
-    terms = tuple(replace(one, key=key) if one.key == figure.key else one for one in figure.terms)
+    """Copy a figure under another key, with terms of its own key."""
+    terms = tuple(replace(term, key=key) if term.key == figure.key else term for term in figure.terms)
     return replace(figure, key=key, label=label, terms=terms)
 
 
 def figure_of_quotient(
     make: Callable[..., Figure], part: int, whole: int, name: str, form: Quotient = PERCENT
 ) -> Figure:
-    """Return the quotient by an amount that is positive; by another it would have the wrong sign or size."""
+    """Make a quotient, which is known only for a positive divisor.
+
+    Any other divisor would give it the wrong sign or size.
+    """
     written = partial(make, kind="quotient", quotient=form)
     if whole <= 0:
         why = "zero" if whole == 0 else "negative"
@@ -342,7 +348,7 @@ _IN_ROWS = "give the id, unique name or path of one of its rows (in .rows)"
 
 
 def find_row(names: LedgerNames, text: object, hint: str = _IN_ROWS) -> str:
-    """Key of the row with this id, unique name or path; an unknown one is refused with suggestions, or a hint."""
+    """Find the key of a row by id, unique name or path."""
     found = names.matches(text)
     if len(found) > 1:
         raise InputError(names.ambiguity(text, found))
@@ -352,12 +358,12 @@ def find_row(names: LedgerNames, text: object, hint: str = _IN_ROWS) -> str:
 
 
 def float_amounts(figures: Sequence[Figure]) -> pd.Series[float]:
-    """Column of the amounts of figures; NaN where one is not known."""
-    return pd.Series([one.amount for one in figures], dtype="float64")
+    """Return the amounts of figures as a column, NaN where not known."""
+    return pd.Series([figure.amount for figure in figures], dtype="float64")
 
 
 def checked_entries(entries: pd.DataFrame, units: int, scale: int) -> pd.DataFrame:
-    """Entries, if they sum to the figure."""
+    """Return entries that sum to the figure; refuse others."""
     ids = entries["id"] if "id" in entries else entries["line_id"]
     found = to_minor_units(total(exact_amounts(entries["figure_amount"], scale, ids).column), scale)
     if found != units:

@@ -1,4 +1,4 @@
-"""A table of figures as a sheet of a workbook: numbers, formulas that follow them, and links to their entries."""
+"""A table of figures as a sheet of a workbook, with formulas and links."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.figure_table import FigureCell, FigureRow, FigureTable
 
 Terms = Sequence[tuple[int, str]]
-"""Keys of figures that another one adds (1) or subtracts (-1)."""
+"""Keys of the figures that a figure adds (1) or subtracts (-1)."""
 
 _MAX_ARGUMENTS, _MAX_LENGTH = 255, 8_192
 """Limits of Excel: arguments of a function, characters of a formula."""
 _MAX_LINKS = 65_530
-"""Links that Excel takes in a sheet."""
+"""Most links that Excel allows in a sheet."""
 _TOO_LONG = "Amounts of more than 15 digits are text, because Excel would change their digits; no total includes them."
 _IN_FULL = "These are in full, with all their digits."
 _MIN_WIDTH, MAX_LABEL_WIDTH, _NOTE_WIDTH = 10, 60, 150
@@ -40,14 +40,14 @@ _STYLES: Mapping[str, Mapping[str, object]] = {
 
 
 def own_terms(figure: Figure) -> Iterable[Terms]:
-    """Yield what a figure adds and subtracts."""
-    is_sum = figure.kind == "sum" and all(one.key != figure.key for one in figure.terms)
+    """Yield the terms that a figure adds and subtracts."""
+    is_sum = figure.kind == "sum" and all(term.key != figure.key for term in figure.terms)
     if figure.terms and is_sum:
-        yield [(-1 if sign == "-" else 1, one.key) for sign, one in zip(figure.signs, figure.terms, strict=True)]
+        yield [(-1 if sign == "-" else 1, term.key) for sign, term in zip(figure.signs, figure.terms, strict=True)]
 
 
 class FigureSheet(NamedTuple):
-    """A table of figures, and what is on its sheet beside it.
+    """A table of figures, and the other contents of its sheet.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class FigureSheet(NamedTuple):
     table : FigureTable
         Rows, heads, and notes below them.
     sums : callable
-        Ways to calculate a figure from others: the first whose figures are all on the sheet and give it is its formula.
+        Ways to calculate a figure from others: its formula is the first that gives its amount from cells of the sheet.
     entries_name : str
         Name of the sheet that has the entries.
     ranges : mapping
@@ -80,7 +80,7 @@ class FigureSheet(NamedTuple):
             title = workbook.format(bold=True, font_size=14 if number == 0 else 11)
             worksheet.write_string(number, 0, line_text(line), title)
         head_row = len(self.lines) + 1
-        rows = _Rows(workbook, worksheet, self, head_row)
+        rows = _TableWriter(workbook, worksheet, self, head_row)
         place = rows.write()
         too_long = [_TOO_LONG, *([_IN_FULL] if self.table.amounts_in else [])] if rows.has_text_amounts else []
         notes = [*self.table.notes, *([" ".join(too_long)] if too_long else [])]
@@ -93,19 +93,19 @@ class FigureSheet(NamedTuple):
         worksheet.repeat_columns(0)
 
     def write_rows(self, workbook: Workbook, worksheet: Any, head_row: int) -> int:  # noqa: ANN401 (untyped package)
-        """Write heads and rows on a sheet that has more; return the row below."""
-        return _Rows(workbook, worksheet, self, head_row).write()
+        """Write heads and rows on any sheet; return the row below."""
+        return _TableWriter(workbook, worksheet, self, head_row).write()
 
 
 class _Formula(NamedTuple):
-    """A formula, and the keys of the figures whose cells it calculates with."""
+    """A formula, and the keys of the figures whose cells it uses."""
 
     text: str
     parts: Sequence[str]
 
 
-class _Rows:
-    """Heads and rows of a table as they are written."""
+class _TableWriter:
+    """Writer of the heads and rows of a table."""
 
     def __init__(self, workbook: Workbook, worksheet: Any, sheet: FigureSheet, head_row: int) -> None:  # noqa: ANN401
         self._workbook, self._worksheet, self._sheet, self._head_row = workbook, worksheet, sheet, head_row
@@ -116,31 +116,33 @@ class _Rows:
             for column, cell in enumerate(of_row.cells, start=1)
             if cell.figure is not None
         }
-        self._formulas = {key: formula for key, (one, _) in shown.items() if (formula := self._formula(one, shown))}
+        self._formulas = {
+            key: formula for key, (figure, _) in shown.items() if (formula := self._formula(figure, shown))
+        }
         self._ranges: dict[str, tuple[int, int] | None] = dict(sheet.ranges)
         self._link_count = 0
         self.has_text_amounts = False
 
     def _formula(self, figure: Figure, shown: Mapping[str, tuple[Figure, Place]]) -> _Formula | None:
-        """Write the first way to calculate a figure that gives exactly its amount."""
+        """Write the first formula that gives exactly the amount of a figure."""
         for terms in self._sheet.sums(figure) if _has_number(figure) else ():
             found = [(factor, *shown[key]) for factor, key in terms if key in shown]
-            if not found or not all(_has_number(one) for _, one, _ in found):
+            if not found or not all(_has_number(part) for _, part, _ in found):
                 continue
-            if figure.units == sum(factor * int(one.units or 0) for factor, one, _ in found):
+            if figure.units == sum(factor * int(part.units or 0) for factor, part, _ in found):
                 text = _sum_text([(factor, place) for factor, _, place in found], figure.scale)
                 if len(text) < _MAX_LENGTH and text.count(",") < _MAX_ARGUMENTS:
-                    return _Formula(text, [one.key for _, one, _ in found])
+                    return _Formula(text, [part.key for _, part, _ in found])
         return None
 
     def write(self) -> int:
-        """Write them, and make columns as wide as their figures; return the row below."""
+        """Write heads and rows, and set widths; return the row below."""
         sheet, table = self._worksheet, self._table
         sheet.hide_gridlines(2)
         sheet.write_blank(self._head_row, 0, None, self._workbook.format(bottom=1))
-        head = self._workbook.format(bold=True, align="right", valign="bottom", text_wrap=True, bottom=1)
-        for number, one in enumerate(table.heads, start=1):
-            sheet.write_string(self._head_row, number, line_text(one.text), head)
+        head_format = self._workbook.format(bold=True, align="right", valign="bottom", text_wrap=True, bottom=1)
+        for number, head in enumerate(table.heads, start=1):
+            sheet.write_string(self._head_row, number, line_text(head.text), head_format)
         for place, row in enumerate(table.rows, start=self._head_row + 1):
             self._write_row(place, row)
         self._set_widths()
@@ -158,7 +160,7 @@ class _Rows:
             self._write_cell((place, number), cell, style)
 
     def _write_cell(self, place: Place, cell: FigureCell, style: Mapping[str, object]) -> None:
-        """Write an amount, its formula and its link; or text where there is no amount, or one with too many digits."""
+        """Write an amount with its formula and link, or a text."""
         if cell.figure is None:
             self._worksheet.write_string(*place, line_text(cell.text), self._workbook.format(**style))
             return
@@ -183,7 +185,10 @@ class _Rows:
             self._worksheet.write_number(*place, float(exact), shown)
 
     def _link(self, key: str, place: Place, shown: Any) -> None:  # noqa: ANN401 (untyped package)
-        """Link a figure to its entries; before the cell is written, because the link has a text of its own."""
+        """Link a figure to its entries, before its cell is written.
+
+        The link writes a text of its own, which the cell replaces.
+        """
         entries = self._range(key)
         if entries is None or self._link_count == _MAX_LINKS:
             return
@@ -195,7 +200,10 @@ class _Rows:
         self._worksheet.write_url(*place, target, shown, tip=tip)
 
     def _range(self, key: str) -> tuple[int, int] | None:
-        """First and last entry of a figure; of one that follows from others the first one of these."""
+        """Find the first and last entry of a figure.
+
+        A figure of others has only the first entry of its first part.
+        """
         if key not in self._ranges:
             formula = self._formulas.get(key)
             found = next(filter(None, map(self._range, formula.parts)), None) if formula else None
@@ -203,7 +211,7 @@ class _Rows:
         return self._ranges[key]
 
     def _set_widths(self) -> None:
-        """Make columns as wide as their figures, and the row of the heads as high as the longest of them."""
+        """Fit the columns to their figures, and the heads to their texts."""
         rows = self._table.rows
         labels = [len(row.label) + _INDENT_WIDTH * row.level for row in rows]
         self._worksheet.set_column(0, 0, min(MAX_LABEL_WIDTH, max(labels, default=0) + _MARGIN))
@@ -222,18 +230,18 @@ def _is_quotient(figure: Figure) -> bool:
 
 
 def _quotient_format(quotient: Quotient) -> str:
-    """Format of a quotient: its digits, and what follows them."""
+    """Return the Excel format of a quotient."""
     suffix = quotient.suffix if quotient.suffix in {"", "%"} else f'"{quotient.suffix}"'
     return f"{grouped_format(quotient.digits)}{suffix}"
 
 
 def _has_number(figure: Figure) -> bool:
-    """Whether a figure is an amount, with no more digits than Excel keeps."""
+    """Test if a figure is an amount that Excel stores exactly."""
     return isinstance(figure.units, int) and abs(figure.units) < MAX_UNITS
 
 
 def _sum_text(terms: Sequence[tuple[int, Place]], scale: int) -> str:
-    """Write a sum or a difference of cells; rounded, because sums of fractions are not exact in binary."""
+    """Write a rounded sum of cells, because binary fractions are not exact."""
     from xlsxwriter.utility import xl_rowcol_to_cell  # noqa: PLC0415 (an extra)
 
     if all(factor == 1 for factor, _ in terms):
@@ -245,7 +253,7 @@ def _sum_text(terms: Sequence[tuple[int, Place]], scale: int) -> str:
 
 
 def _references(places: Iterable[Place]) -> str:
-    """Cells as arguments of a function: those beside or below each other as a range."""
+    """Write cells as arguments of a function, neighbours as ranges."""
     from xlsxwriter.utility import xl_range  # noqa: PLC0415 (an extra)
 
     ordered = sorted(places)

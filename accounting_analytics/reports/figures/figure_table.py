@@ -1,4 +1,4 @@
-"""Tables of figures, and their HTML: a normal table without scripts, and with them one whose figures unfold."""
+"""Tables of figures, and their HTML, in which figures unfold with scripts."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 Rows = Sequence[tuple[str, Sequence[Figure]]]
 """Labelled rows of figures."""
 MAX_LINES = 9_000
-"""Lines that a table carries; above it, a press on a figure shows the call that gives them."""
+"""Most lines of a table; where there are more, a press on a figure shows the call that returns them."""
 MAX_ENTRIES_BYTES = 300_000
-"""Size of the JSON up to which entries are in the page; above it, a press shows the call that gives them."""
+"""Largest JSON of entries in a page; where it is larger, a press on a figure shows the call that returns them."""
 _HTML_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
 class EntriesData(NamedTuple):
-    """What is behind the figures of a table: sums of lines as ranges of their numbers, derived figures as terms.
+    """The lines and terms behind the figures of a table.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class EntriesData(NamedTuple):
     terms : mapping
         Sign (``+``, ``-`` or ``/``), label and text of the terms of each derived figure's key.
     call : str
-        The Python expression that gives the entries of a figure, with ``{row!r}`` and ``{column!r}``.
+        The Python expression that returns the entries of a figure, with ``{row!r}`` and ``{column!r}``.
     """
 
     scale: int
@@ -58,7 +58,10 @@ class EntriesData(NamedTuple):
 
 
 def entries_json(entries: EntriesData) -> str:
-    """JSON of the entries for a script element; of entries that are too large, the terms and the call, or the call."""
+    """Write the entries as JSON for a script element.
+
+    Entries that are too large are left out, then the terms; the call is always there.
+    """
     call = {"call": entries.call}
     terms = {split_key(key): terms for key, terms in entries.terms.items()}
     columns = list(dict.fromkeys([column for of_row in entries.figures.values() for column in of_row]))
@@ -74,7 +77,7 @@ def entries_json(entries: EntriesData) -> str:
 def _labels_and_terms(
     terms: Mapping[tuple[str, str], Sequence[tuple[str, str, str]]], columns: Sequence[str]
 ) -> dict[str, Any]:
-    """Labels, each once, and the terms by row and number of the column: sign, number of the label, and text of each."""
+    """Collect the labels, each once, and terms that refer to them."""
     labels: dict[str, int] = {}
     numbers = {column: number for number, column in enumerate(columns)}
     found: dict[str, dict[int, list[tuple[str, int, str]]]] = {}
@@ -86,16 +89,19 @@ def _labels_and_terms(
 
 
 def _lines_and_ranges(entries: EntriesData, columns: Sequence[str]) -> dict[str, Any]:
-    """Lines, and the ranges of each figure as one list: sign, first and last number of each."""
+    """Collect the lines, and the ranges of each figure as one list."""
     figures = {
-        row: [[number for one in of_row[column] for number in one] if column in of_row else None for column in columns]
+        row: [
+            [number for line_range in of_row[column] for number in line_range] if column in of_row else None
+            for column in columns
+        ]
         for row, of_row in entries.figures.items()
     }
     return {"scale": entries.scale, **entries.lines._asdict(), "figures": figures}
 
 
 def _script_json(content: object) -> str:
-    """JSON that nothing in it can end: no markup, and no separators that a script takes for the end of a line."""
+    """Write JSON that cannot end the script element around it."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":"), default=dict).translate(_HTML_IN_SCRIPT)
 
 
@@ -109,10 +115,10 @@ _LONG_LABEL = 60  # characters; where a label has more lines than are shown, its
 
 
 class FigureCell(NamedTuple):
-    """A figure as text, the key that a press on it unfolds, and how it is marked.
+    """A figure as text, the key that unfolds it, and its mark.
 
-    `mark` is empty, ``zero``, ``unknown``, ``favourable`` or ``unfavourable``; without a key it cannot be pressed, and
-    without a figure it is text.
+    `mark` is empty, ``zero``, ``unknown``, ``favourable`` or ``unfavourable``. A cell without a key cannot be pressed,
+    and a cell without a figure is text.
     """
 
     text: str
@@ -126,7 +132,7 @@ class FigureCell(NamedTuple):
 
 
 def cell_of(figure: Figure, mark: str = "", *, has_lines: bool = True) -> FigureCell:
-    """Cell of a figure, which can be pressed where something is behind it; of zero, where this is lines."""
+    """Make the cell of a figure, with a key if it unfolds."""
     text, key = figure.text, KEY_SEPARATOR.join(split_key(figure.key))
     if text in {"", NOT_KNOWN}:
         return FigureCell(text, "", "unknown" if text else "", figure)
@@ -136,7 +142,7 @@ def cell_of(figure: Figure, mark: str = "", *, has_lines: bool = True) -> Figure
 
 
 def split_key(key: str) -> tuple[str, str]:
-    """Row and column of the key of a figure, as the script of tables separates them."""
+    """Split the key of a figure into row and column."""
     row, separator, column = key.rpartition(KEY_SEPARATOR)
     return (row, column) if separator else (key, "")
 
@@ -151,7 +157,7 @@ def entries_of(
     call: str,
     amounts_in: AmountsIn | None = None,
 ) -> EntriesData:
-    """Collect what is behind figures: of sums the ranges of lines, of those that are made of others the terms.
+    """Collect the line ranges of sums, and the terms of other figures.
 
     Without lines, or where these have changed since, a press shows the call that says so.
     """
@@ -163,12 +169,16 @@ def entries_of(
                 ranges.setdefault(row, {})[column] = lines.ranges(figure)
     except BooksDoNotTieError:
         lines, ranges = None, {}
-    terms = {KEY_SEPARATOR.join(split_key(one.key)): terms for one in made if (terms := one.signed_terms(amounts_in))}
+    terms = {
+        KEY_SEPARATOR.join(split_key(figure.key)): terms
+        for figure in made
+        if (terms := figure.signed_terms(amounts_in))
+    }
     return EntriesData(scale, PageLines.of([] if lines is None else lines.lines, name), ranges, terms, call)
 
 
 class FigureRow(NamedTuple):
-    """A row of figures at a level of the tree, and its kind.
+    """A row of figures, its level in the tree, and its kind.
 
     `kind` is ``heading`` (without figures), ``ledger``, ``parent`` (a ledger whose amount repeats those below it),
     ``own``, ``subtotal``, ``total``, ``balance`` or ``percent``; `title` is shown where the pointer rests on the label.
@@ -182,7 +192,7 @@ class FigureRow(NamedTuple):
 
 
 class TableHead(NamedTuple):
-    """The head of a column, whether it compares other columns, and whether it has texts instead of figures."""
+    """The head of a column of figures, comparisons or texts."""
 
     text: str
     is_comparison: bool
@@ -190,7 +200,7 @@ class TableHead(NamedTuple):
 
 
 class FigureTable(NamedTuple):
-    """A table of figures with what people read around it.
+    """A table of figures with its title, heads and notes.
 
     `heads` are those of the figures, not of the labels; `amounts_in` is the unit that amounts are shown in.
     """
@@ -225,9 +235,10 @@ def table_of_figures(
 ) -> FigureTable:
     """Make a table of figures, with the lines behind them.
 
-    `call` is the expression that gives the entries of one, as in :class:`EntriesData`, and `name` that of a ledger.
+    `call` is the expression that returns the entries of a figure, as in :class:`EntriesData`; `name` returns the name
+    of a ledger.
     """
-    figures = [one for _, row in rows for one in row]
+    figures = [figure for _, row in rows for figure in row]
     names = lines.names if isinstance(lines, EntryTable) else {}
     entries = entries_of(
         lines,
@@ -243,7 +254,8 @@ def table_of_figures(
         return bool(figure.terms) or bool(entries.figures.get(row, {}).get(column))
 
     made = [
-        FigureRow(label, 0, "ledger", [cell_of(one, has_lines=has_lines(one)) for one in row]) for label, row in rows
+        FigureRow(label, 0, "ledger", [cell_of(figure, has_lines=has_lines(figure)) for figure in row])
+        for label, row in rows
     ]
     if ends_in_total:
         made[-1] = made[-1]._replace(kind="total")
@@ -252,12 +264,12 @@ def table_of_figures(
 
 
 def sums_of(rows: Rows) -> list[Figure]:
-    """Figures of rows that are sums of line entries."""
-    return [one for _, row in rows for one in row if one.is_additive and not one.terms]
+    """Return the figures that are sums of line entries."""
+    return [figure for _, row in rows for figure in row if figure.is_additive and not figure.terms]
 
 
 def entries_behind(rows: Rows) -> EntryTable | None:
-    """Line entries of the sums of rows; None where there are too many, none, or where they have changed since."""
+    """Return the entries behind sums, unless too many or changed."""
     try:
         table = EntryTable(sums_of(rows))
     except (BooksDoNotTieError, IncompleteLoadError):
@@ -266,25 +278,26 @@ def entries_behind(rows: Rows) -> EntryTable | None:
 
 
 def figure_table_html(table: FigureTable) -> str:
-    """Write a table of figures as HTML that loads nothing, and brings its style, its entries and its script."""
+    """Write a table as HTML that contains its style, entries and script."""
     return f"{figure_table_style()}{_markup(table)}<script>\n{figure_table_script()}</script>\n"
 
 
 def shared_figure_table_html(table: FigureTable, name: str) -> str:
-    """Write a table that finds what is behind its figures in the data of its page, by its name.
+    """Write a table whose entries are in the data of its page.
 
-    The page has style and script once, and ``window.accountingAnalyticsPack()`` gives its figures.
+    The page has style and script once, and ``window.accountingAnalyticsPack()`` gives the figures of a table by its
+    name.
     """
     return _markup(table, name)
 
 
 def figure_table_style() -> str:
-    """Style of the tables of a page."""
+    """Return the style of the tables of a page."""
     return f"{TABLE_STYLE}<style>\n{_file('figure_table.css')}</style>\n"
 
 
 def figure_table_script() -> str:
-    """Script that makes the figures of the tables of a page unfold."""
+    """Return the script that unfolds the figures of a page."""
     return _file("figure_table.js")
 
 
@@ -312,7 +325,7 @@ def _table_name(name: str) -> str:
 
 
 def _row_groups(table: FigureTable, styles: Sequence[str], *, is_shared: bool) -> Iterator[str]:
-    """Write the rows in groups; a heading begins a group, and a subtotal ends it."""
+    """Group rows: a heading begins a group, a subtotal ends it."""
     group: list[str] = []
     for row in table.rows:
         if row.kind == "heading":
@@ -346,7 +359,7 @@ def _row(row: FigureRow, styles: Sequence[str], *, is_shared: bool) -> str:
 
 
 def _cell(cell: FigureCell, style: str, *, is_shared: bool) -> str:
-    """Write a figure; the closing parenthesis of a negative one stands to the right of the digits of the others."""
+    """Write a cell; its class aligns the digits of negative amounts."""
     if style.startswith("text"):
         typed = " data-text" if is_shared else ""
         return f'<td class="{style}"{typed}>{_text(cell.text)}</td>'
@@ -360,7 +373,7 @@ def _cell(cell: FigureCell, style: str, *, is_shared: bool) -> str:
 
 
 def _below(table: FigureTable) -> str:
-    """Write the notes, the meaning of the marks where there are some, and the entries."""
+    """Write the notes, a legend of the marks, and the entries."""
     has_letters = any(cell.mark in _LETTERS for row in table.rows for cell in row.cells)
     notes = [*table.notes, *([LEGEND] if has_letters else [])]
     lines = "".join(f'<p class="note">{_text(note)}</p>\n' for note in notes)
@@ -370,7 +383,7 @@ def _below(table: FigureTable) -> str:
 
 
 def _indent(row: FigureRow, *, is_shared: bool) -> str:
-    """Indent a label, also where style elements are dropped, as in notebooks that JupyterLab does not trust."""
+    """Indent a label, without style elements where notebooks drop them."""
     if is_shared:  # a page keeps its style
         return f' style="--level:{row.level}"' if row.level else ""
     indent = f";padding-left:{1.2 * row.level:.1f}em;--level:{row.level}" if row.level else ""
@@ -388,5 +401,5 @@ def _text(text: str) -> str:
 
 @cache
 def _file(name: str) -> str:
-    """Text of a file beside this one."""
+    """Read a file beside this one."""
     return (Path(__file__).parent / name).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A table of figures as plain text: a tree of rows, ruled totals, and columns that fold into blocks of a width."""
+"""A table of figures as plain text, in blocks of a given width."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _INDENT = 2
 _GAP = 2
 _SHORTENED, _WIDEST, _NARROWEST = 36, 60, 16
-"""Widths of labels: where columns fold, where there is room, and where an amount needs nearly all of it."""
+"""Widths of labels: beside columns that fold, the widest, and the narrowest."""
 _HEADING_WIDTH = 13
 _RULE, _DOUBLE_RULE = "─", "═"
 
 
 class TextRow(Protocol):
-    """What the text of a table needs of a row: its label, its level in the tree, and its kind as in a `FigureRow`."""
+    """A row of a text table: its label, level and kind."""
 
     @property
     def label(self) -> str:
@@ -34,11 +34,11 @@ class TextRow(Protocol):
 
     @property
     def kind(self) -> str:
-        """What it is."""
+        """Kind, as in a `FigureRow`."""
 
 
 class TextColumn(NamedTuple):
-    """A column as text: its heading, the text of each row, and its group, whose columns stay together if they fit."""
+    """A column as text; columns of a group stay together if possible."""
 
     heading: str
     texts: Sequence[str]
@@ -46,7 +46,7 @@ class TextColumn(NamedTuple):
 
 
 class _Cells(NamedTuple):
-    """A column as it is written: the lines of its heading, the text of each row, and its width."""
+    """A column as it is written: heading lines, texts and width."""
 
     heading: list[str]
     texts: list[str]
@@ -54,27 +54,29 @@ class _Cells(NamedTuple):
 
 
 def figure_lines(rows: Sequence[TextRow], columns: Sequence[TextColumn], width: int) -> list[str]:
-    """Write a table in lines of at most `width` columns, unless a figure needs more; no figure is cut.
+    """Write a table in lines of `width` columns; figures are never cut.
 
-    Columns that do not fit are in blocks below, and a line in parentheses says so.
+    A line is longer only where a figure needs it. Columns that do not fit are in blocks below, and a line in
+    parentheses says so.
     """
     cells = [_cells(rows, column) for column in columns]
     longest = max((_indent(row) + cell_len(printable(row.label)) for row in rows), default=0)
     label_width = _label_width(longest, [column.width for column in cells], width)
-    groups = [[at for at, _ in group] for _, group in groupby(enumerate(columns), key=lambda column: column[1].group)]
+    by_group = groupby(enumerate(columns), key=lambda numbered: numbered[1].group)
+    groups = [[number for number, _ in group] for _, group in by_group]
     blocks = _fold(groups, [column.width + _GAP for column in cells], width - label_width)
     lines: list[str] = []
     if len(blocks) > 1:
         count = f"{len(cells):,} columns in {len(blocks):,} blocks, to fit {width} characters"
         lines.extend(wrap_words(f"({count})", width))
-    for places in blocks:
+    for block in blocks:
         lines.append("")
-        lines.extend(_block(rows, [cells[at] for at in places], label_width))
+        lines.extend(_block(rows, [cells[number] for number in block], label_width))
     return lines
 
 
 def _cells(rows: Sequence[TextRow], column: TextColumn) -> _Cells:
-    """Figures of a column; where one is in parentheses, the digits of the others are above its digits."""
+    """Align the digits of a column, and wrap its heading."""
     texts = list(column.texts)
     if any(text.endswith(")") for text in texts):
         texts = [
@@ -89,7 +91,7 @@ def _cells(rows: Sequence[TextRow], column: TextColumn) -> _Cells:
 
 
 def _label_width(longest: int, widths: Sequence[int], width: int) -> int:
-    """Width of the labels: what they need, where all columns still fit; else little enough for the widest column."""
+    """Choose a width of the labels with which the columns fit."""
     beside_all = width - sum(widths) - _GAP * len(widths)
     beside_widest = width - max(widths, default=0) - _GAP
     limit = min(max(_SHORTENED, min(beside_all, _WIDEST)), max(beside_widest, _NARROWEST))
@@ -97,15 +99,15 @@ def _label_width(longest: int, widths: Sequence[int], width: int) -> int:
 
 
 def _fold(groups: Iterable[list[int]], widths: Sequence[int], room: int) -> list[list[int]]:
-    """Blocks of columns that fit, by their places; a group that is wider than a block is split."""
+    """Fold columns into blocks that fit, and split groups that do not."""
     blocks: list[list[int]] = []
     left = 0
     for group in groups:
-        needed = sum(widths[at] for at in group)
-        parts = [group] if needed <= room else [[at] for at in group]
-        for number, part in enumerate(parts):
-            size = sum(widths[at] for at in part)
-            starts_a_group = number == 0 and len(parts) > 1
+        needed = sum(widths[number] for number in group)
+        parts = [group] if needed <= room else [[number] for number in group]
+        for part_number, part in enumerate(parts):
+            size = sum(widths[number] for number in part)
+            starts_a_group = part_number == 0 and len(parts) > 1
             if not blocks or size > left or starts_a_group:
                 blocks.append([])
                 left = room
@@ -115,7 +117,7 @@ def _fold(groups: Iterable[list[int]], widths: Sequence[int], room: int) -> list
 
 
 def _block(rows: Sequence[TextRow], columns: Sequence[_Cells], label_width: int) -> Iterator[str]:
-    """Lines of some columns, each with the labels of all rows."""
+    """Yield the lines of some columns, with the labels of all rows."""
     height = max((len(column.heading) for column in columns), default=0)
     for number in range(height):
         texts = [([""] * (height - len(column.heading)) + column.heading)[number] for column in columns]
@@ -153,13 +155,16 @@ def _indent(row: TextRow) -> int:
 
 
 def _label(row: TextRow, width: int) -> str:
-    """Label of a row, indented, and shortened in the middle where it is too long."""
+    """Indent a label, and shorten it in the middle where needed."""
     indent = min(_indent(row), width // 2)
     return f"{' ' * indent}{shorten_middle(printable(row.label), width - indent)}"
 
 
 def _wrap_from_end(text: str, width: int) -> list[str]:
-    """Lines of a heading, filled from the last, so that a date stays together: ``Change from``, ``Jan 2025``."""
+    """Wrap a heading from its end, so that a date stays together.
+
+    For example ``Change from``, ``Jan 2025``.
+    """
     lines: list[str] = []
     for word in reversed(text.split()):
         if lines and cell_len(f"{word} {lines[0]}") <= width:
@@ -170,5 +175,5 @@ def _wrap_from_end(text: str, width: int) -> list[str]:
 
 
 def wrap_words(text: str, width: int) -> list[str]:
-    """Lines of a text; a longer word is not cut."""
+    """Wrap a text without cutting long words."""
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""A figure as a workbook: what it is made of, and the entries behind it."""
+"""A figure as a workbook, with its terms and the entries behind it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _NAMED = {
     "ledger": ("ledger_name", "ledger_id"),
     "id": ("id", "line_id"),
 }
-"""Columns of entries: the first that has a text."""
+"""Columns of the sheet, each with the columns of entries of which the first text is shown."""
 
 
 class FigurePart(NamedTuple):
-    """A figure, or one that it is made of: the sign that it is added with, and its entries, if it has some itself."""
+    """A figure or one of its terms, with its sign and entries."""
 
     label: str
     amount: Decimal | str | None
@@ -42,7 +42,7 @@ class FigurePart(NamedTuple):
 
 
 def write_figure(parts: Sequence[FigurePart], scale: int, path: Path) -> None:
-    """Write a figure and what it is made of, and the entries of all, each with the sign that it is added with.
+    """Write a figure, its terms and their entries, each with its sign.
 
     The file is replaced completely or left unchanged.
     """

@@ -1,4 +1,4 @@
-"""The lines that a page or a workbook shows, numbered so that a figure sums a few ranges of them."""
+"""Numbered lines of a page or workbook, so that figures sum few ranges."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Range = tuple[int, int, int]
 class ShownLine(NamedTuple):
     """A line as people read it.
 
-    `day` is its local day; `opposing` names the other ledgers of its entry, and `entry` is the id of that; `units` are
-    signed, debits positive; `tag` is its part of a statement that is split by tags; `is_flow` is whether its entry
-    touches cash and has no opening balances, and its ledger is not cash; `is_opening` the same of an entry with them.
+    `day` is its local day; `opposing` names the other ledgers of its entry, and `entry` is the id of the entry; `units`
+    are signed, debits positive; `tag` is its part of a statement that is split by tags. Of an entry that touches cash,
+    a line on another ledger has `is_flow`, or `is_opening` where the entry has opening balances.
     """
 
     ledger_id: str
@@ -46,12 +46,12 @@ class ShownLine(NamedTuple):
 
     @property
     def part(self) -> int:
-        """Which sums of entries that touch cash it is in: 1 flows, 2 opening balances, 0 neither."""
+        """Part of cash flow sums: 1 flows, 2 opening balances, 0 neither."""
         return 2 if self.is_opening else int(self.is_flow)
 
 
 class PageLines(NamedTuple):
-    """Lines as a page carries them: ledger, day, description and opposing ledgers by number, and units."""
+    """Lines of a page: numbers of ledgers, days and texts, and units."""
 
     ledgers: list[str]
     texts: list[str]
@@ -60,40 +60,42 @@ class PageLines(NamedTuple):
 
     @classmethod
     def of(cls, lines: Iterable[ShownLine], name: Callable[[str], str]) -> PageLines:
-        """Give numbers to the ledgers, days and texts of lines in their order; `name` is that of a ledger."""
+        """Refer to the ledgers, days and texts of lines by number."""
         ledgers: dict[str, int] = {}
         texts: dict[str, int] = {}
         dates: dict[str, int] = {}
         numbered = [
             (
-                ledgers.setdefault(one.ledger_id, len(ledgers)),
-                dates.setdefault(one.day, len(dates)),
-                *(texts.setdefault(text, len(texts)) for text in (one.description, one.opposing)),
-                one.units if abs(one.units) < _EXACT_IN_JSON else str(one.units),
+                ledgers.setdefault(line.ledger_id, len(ledgers)),
+                dates.setdefault(line.day, len(dates)),
+                *(texts.setdefault(text, len(texts)) for text in (line.description, line.opposing)),
+                line.units if abs(line.units) < _EXACT_IN_JSON else str(line.units),
             )
-            for one in lines
+            for line in lines
         ]
-        names = [printable(name(one)) for one in ledgers]
-        return cls(names, [printable(one) for one in texts], list(dates), numbered)
+        names = [printable(name(ledger_id)) for ledger_id in ledgers]
+        return cls(names, [printable(text) for text in texts], list(dates), numbered)
 
 
 class LineTable:
-    """Lines by what is summed together: by the ledgers that only occur together, cash flow or not, then by day.
+    """Lines ordered by ledgers that only occur together, then by day.
+
+    Lines of cash flows, and those of opening balances, are ordered apart where they are summed apart.
 
     Parameters
     ----------
     lines : iterable of ShownLine
         Lines in the order of time; those that no selection has are left out.
     selections : iterable of Selection
-        What will be summed.
+        The selections that will be summed.
     """
 
     def __init__(self, lines: Iterable[ShownLine], selections: Iterable[Selection]) -> None:
         uses = list(dict.fromkeys((part.span.part, part.span.tag, tuple(part.ledger_ids)) for part in selections))
         uses_of: dict[tuple[str, str], tuple[int, ...]] = {}
         for number, (_, tag, ledger_ids) in enumerate(uses):
-            for one in ledger_ids:
-                uses_of[tag, one] = (*uses_of.get((tag, one), ()), number)
+            for ledger_id in ledger_ids:
+                uses_of[tag, ledger_id] = (*uses_of.get((tag, ledger_id), ()), number)
         self._groups: dict[tuple[str, str], int] = {}
         numbers: dict[tuple[int, ...], int] = {}
         sides: dict[int, set[int]] = {}
@@ -121,9 +123,11 @@ class LineTable:
             start += len(days)
 
     def ranges(self, figure: Figure) -> list[Range]:
-        """Find the lines of a figure with selections, which sum to it."""
+        """Find the ranges of lines that sum to a figure."""
         selections, units = figure.selections, figure.units or 0
-        found = [one for part in simplified(selections) for one in self._ranges(part)] if selections else []
+        found = (
+            [line_range for part in simplified(selections) for line_range in self._ranges(part)] if selections else []
+        )
         total = sum(sign * (self._sums[last + 1] - self._sums[first]) for sign, first, last in found)
         if total != units:
             raise BooksDoNotTieError(
@@ -135,7 +139,7 @@ class LineTable:
     def _ranges(self, part: Selection) -> Iterable[Range]:
         first = part.span.first.isoformat() if part.span.first else ""
         last = part.span.last.isoformat()
-        for group in dict.fromkeys(self._groups[part.span.tag, one] for one in part.ledger_ids):
+        for group in dict.fromkeys(self._groups[part.span.tag, ledger_id] for ledger_id in part.ledger_ids):
             for of_entries in (part.span.part,) if part.span.part else (0, 1, 2):
                 start, days = self._runs.get((group, of_entries), (0, []))
                 begin, end = bisect_left(days, first), bisect_right(days, last)
@@ -144,7 +148,9 @@ class LineTable:
 
 
 class EntryTable:
-    """Lines of figures without selections, such as those of a counterparty: by the figures that have them, then by day.
+    """Lines of figures without selections, such as those of a counterparty.
+
+    Lines are ordered by the figures that have them, then by day.
 
     Parameters
     ----------
@@ -170,7 +176,7 @@ class EntryTable:
         self.lines = [found[key] for key in order]
 
     def ranges(self, figure: Figure) -> list[Range]:
-        """Find the lines of one of the figures."""
+        """Find the ranges of lines of one of the figures."""
         return runs_of((self._numbers[key], sign) for key, sign in self._signs[figure.key].items())
 
 
@@ -186,7 +192,10 @@ def runs_of(signed: Iterable[tuple[int, int]]) -> list[Range]:
 
 
 def _keyed_lines(entries: pd.DataFrame, scale: int) -> Iterator[tuple[tuple[Any, ...], ShownLine]]:
-    """Lines of a figure, each with what finds it among those of another one: a report may name one id several times."""
+    """Yield the lines of a figure with keys that identify them.
+
+    A key counts its occurrences, because a report may name an id several times.
+    """
     ids = entries["id" if "id" in entries else "line_id"].astype(object)
     amounts = exact_amounts(entries["figure_amount"], scale, ids).column
     days = entries["local_date"].dt.strftime("%Y-%m-%d") if "local_date" in entries else [""] * len(entries)
@@ -202,7 +211,7 @@ def _keyed_lines(entries: pd.DataFrame, scale: int) -> Iterator[tuple[tuple[Any,
 
 
 def texts_of(frame: pd.DataFrame, *names: str) -> list[str]:
-    """Text of each row: that of the first of some columns that has one; empty where none does."""
+    """Return the first text that some columns have in each row."""
     texts = pd.Series("", index=frame.index, dtype=object)
     for name in reversed(names):
         if name in frame:

@@ -1,9 +1,9 @@
-"""Figures of a cash flow report: ledgers, sums, days; each with the lines behind it, or the figures it is made of.
+"""Figures of a cash flow report by key, with the lines or figures behind them.
 
 A key is the id of a ledger (its total), ``own:`` and an id (without its descendants), several of these separated by
 ``|`` (their sum), the name of a sum (``net_cash_flow``), or a name and days: ``inflow|2026-03``, ``outflow|2026-03``,
-``net_cash_flow|2026-03``, ``cash_balance|2026-03-15``. Flows of days without the lines of a ledger end in
-``|without:`` and its id, and those without the journal entries that have such lines in ``|without_entries:`` and it.
+``net_cash_flow|2026-03``, ``cash_balance|2026-03-15``. At the end of flows of days, ``|without:`` and the id of a
+ledger leave out its lines, and ``|without_entries:`` and an id all lines of journal entries with that ledger.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ STARTING, NET, ENDING, UNEXPLAINED = (
 )
 INFLOW, OUTFLOW, BALANCE = "inflow", "outflow", "cash_balance"
 WITHOUT = "without:"
-"""Before the id of a ledger in a key of flows of some days, whose lines are not counted."""
+"""In a key of flows of days, before the id of a ledger whose lines are left out."""
 WITHOUT_ENTRIES = "without_entries:"
-"""Before the id of a ledger in such a key, whose journal entries are not counted."""
+"""In a key of flows of days, before the id of a ledger whose journal entries are left out."""
 _SUMS = {
     STARTING: "Starting cash balance",
     NET: "Net cash flow",
@@ -55,8 +55,8 @@ _BELOW = "a report does not say which ledgers are below it: cash_flow_statement(
 
 
 @dataclass(frozen=True, eq=False)
-class ReportFigures:
-    """The parts of a report that its figures are made of.
+class CashFlowReportFigures:
+    """The figures of a cash flow report, from its lines and ledgers.
 
     Attributes
     ----------
@@ -96,14 +96,14 @@ class ReportFigures:
     @cached_property
     def units(self) -> npt.NDArray[Any]:
         """Units of each line, positive into cash."""
-        return np.array([to_minor_units(one, self.scale) for one in self.lines["amount"]], dtype=object)
+        return np.array([to_minor_units(amount, self.scale) for amount in self.lines["amount"]], dtype=object)
 
     @cached_property
     def _rows(self) -> LedgerNames:
         return LedgerNames({**_SUMS, **self.names}, Hierarchy({}))
 
     def figure(self, name: str, *, own: bool = False) -> Figure:
-        """Figure of a key, or of the name of a ledger or a sum."""
+        """Return the figure of a key, ledger name or sum name."""
         ledgers = self.names
         names = self._rows
         if isinstance(name, str) and name not in names:
@@ -120,7 +120,7 @@ class ReportFigures:
         return self._own([key]) if own else self._total(key)
 
     def _total(self, ledger_id: str) -> Figure:
-        """Total of a ledger, whose lines are known where it is the amount of the ledger itself."""
+        """Make a ledger's total, with lines if it equals the own amount."""
         row = self.ledgers.set_index("ledger_id").loc[ledger_id]
         stated: Decimal | None = None if pd.isna(row["total_net_cash_flow"]) else row["total_net_cash_flow"]
         label = f"{row['name']}, {period_label(self.period)}"
@@ -129,17 +129,17 @@ class ReportFigures:
         return self._made(ledger_id, label, stated, _BELOW, [self._own([ledger_id])])
 
     def _own(self, ledger_ids: Sequence[str]) -> Figure:
-        """Sum of ledgers without their descendants."""
+        """Sum ledgers without their descendants."""
         rows = self.ledgers[self.ledgers["ledger_id"].isin(ledger_ids)]
         name = f"{rows['name'].iloc[0]} (own)" if len(rows) == 1 else f"{len(rows)} other ledgers"
-        key = KEY_SEPARATOR.join(f"{OWN}{one}" for one in ledger_ids)
+        key = KEY_SEPARATOR.join(f"{OWN}{ledger_id}" for ledger_id in ledger_ids)
         amount = exact_sum(rows["net_cash_flow"])
         figure = self._of_lines(key, f"{name}, {period_label(self.period)}", self.of_ledgers(ledger_ids), amount)
         days = Span(self.period.start_date, self.period.end_date, is_flow=True)
         return replace(figure, selections=[Selection(-1, days, tuple(ledger_ids))])
 
     def _sum(self, key: str) -> Figure:
-        """One of the sums of the report."""
+        """Make one of the sums of the report."""
         label, net = f"{_SUMS[key]}, {period_label(self.period)}", exact_sum(self.ledgers["net_cash_flow"])
         with localcontext(EXACT):
             gap = self.ending - self.starting - net
@@ -151,7 +151,7 @@ class ReportFigures:
         if key == UNEXPLAINED:
             made_of = "the ending less the starting cash balance, less the net cash flow"
             return self._made(
-                key, label, gap, made_of, [self._sum(one) for one in (ENDING, STARTING, NET)], signs="+--"
+                key, label, gap, made_of, [self._sum(term_key) for term_key in (ENDING, STARTING, NET)], signs="+--"
             )
         if gap:
             return self._made(key, label, self.ending, "a report states it, and its flows do not lead to it")
@@ -159,7 +159,7 @@ class ReportFigures:
         return self._made(key, label, self.ending, made_of, [self._sum(STARTING), self._sum(NET)])
 
     def _of_days(self, name: str, days: str, without: Sequence[str] = ()) -> Figure:
-        """Flows of some days but those that are left out, or the cash balance at the end of the days."""
+        """Make the flows of some days, or the balance at their end."""
         period = Period.parse(days, time_zone=self.period.time_zone)
         if not self.period.covers(period):
             raise InputError(f"{quote(days)} is not within the report's period, {self.period}")
@@ -179,20 +179,20 @@ class ReportFigures:
         return self._of_lines(key, label, chosen, from_minor_units(sum(self.units[chosen].tolist()), self.scale))
 
     def _left_out(self, without: Sequence[str]) -> npt.NDArray[np.bool_]:
-        """Whether each line is of a ledger, or of a journal entry with a ledger, that is not counted."""
-        lines = self.of_ledgers([one.removeprefix(WITHOUT) for one in without])
-        return lines | self.of_entries_with([one.removeprefix(WITHOUT_ENTRIES) for one in without])
+        """Mark the lines that are not counted."""
+        lines = self.of_ledgers([part.removeprefix(WITHOUT) for part in without])
+        return lines | self.of_entries_with([part.removeprefix(WITHOUT_ENTRIES) for part in without])
 
     def _moves(self, chosen: npt.NDArray[np.bool_], sign: int) -> npt.NDArray[np.bool_]:
-        """Whether the chosen lines of each line's journal entry bring cash in together, or take it out."""
+        """Mark lines of entries that move cash in (1) or out (-1)."""
         entries = self.lines["journal_entry_id"].to_numpy(dtype=object)
         moved: dict[Any, int] = defaultdict(int)
         for entry, units in zip(entries[chosen], self.units[chosen], strict=True):
             moved[entry] += units
-        return np.array([sign * moved.get(one, 0) > 0 for one in entries], dtype=bool)
+        return np.array([sign * moved.get(entry, 0) > 0 for entry in entries], dtype=bool)
 
     def _of_lines(self, key: str, label: str, chosen: npt.NDArray[np.bool_], exact: Decimal) -> Figure:
-        """Figure of some of the lines."""
+        """Make the figure of some lines."""
         return Figure(
             key,
             label,
@@ -215,7 +215,7 @@ class ReportFigures:
         return checked_entries(entries, to_minor_units(exact, self.scale), self.scale)
 
     def shown_lines(self, ledger_ids: Collection[str], limit: int) -> list[ShownLine] | None:
-        """Return the lines of some ledgers in the order of time, if the report has them and not more than `limit`."""
+        """Return the lines of ledgers, unless they are missing or exceed `limit`."""
         chosen = self.of_ledgers(ledger_ids)
         if self.totals_only or chosen.sum() > limit:
             return None
@@ -233,12 +233,12 @@ class ReportFigures:
         ]
 
     def of_entries_with(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:
-        """Whether each line is of a journal entry with a line of some ledgers."""
+        """Mark the lines of journal entries that contain some ledgers."""
         entries = self.lines["journal_entry_id"]
         return entries.isin(entries[self.of_ledgers(ledger_ids)]).to_numpy(dtype=bool)
 
     def of_ledgers(self, ledger_ids: Collection[str]) -> npt.NDArray[np.bool_]:
-        """Whether each line is of one of some ledgers."""
+        """Mark the lines of some ledgers."""
         return self.lines["ledger_id"].isin(ledger_ids).to_numpy(dtype=bool)
 
     def _made(
@@ -251,7 +251,7 @@ class ReportFigures:
         *,
         signs: str = "",
     ) -> Figure:
-        """Figure that is stated, or made of others."""
+        """Make a figure that is stated, or made of others."""
         units = None if exact is None else to_minor_units(exact, self.scale)
         return Figure(
             key,

@@ -1,4 +1,4 @@
-"""Selections of line entries: whose lines, of which days, that a figure adds or subtracts."""
+"""Selections of line entries that a figure adds or subtracts, by ledger and day."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _DAY = dt.timedelta(days=1)
 
 
 class Span(NamedTuple):
-    """Lines of some days, both inclusive: all of them, or those of entries that touch cash (`is_flow`).
+    """Lines of some days, both inclusive: all, or those of cash flows.
 
-    Without a first day they are all lines up to the last; a last day before the first has none. `tag` names the part
-    of the lines of a statement that is split by tags. Entries of opening balances are no flow: `is_opening` are those
-    of them that touch cash.
+    Without a first day these are all lines up to the last; a last day before the first has none. `tag` names a part of
+    the lines of a statement that is split by tags. `is_flow` has the lines of entries that touch cash without opening
+    balances, `is_opening` those of entries that touch cash with them.
     """
 
     first: dt.date | None
@@ -31,16 +31,16 @@ class Span(NamedTuple):
 
     @property
     def part(self) -> int:
-        """Which entries that touch cash it has the lines of: 1 flows, 2 opening balances; 0 all lines."""
+        """Part of cash flow sums: 1 flows, 2 opening balances, 0 all."""
         return 2 if self.is_opening else int(self.is_flow)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no day."""
+        """There is no day."""
         return self.first is not None and self.last < self.first
 
     def intervals(self, time_zone: str) -> Days:
-        """Exact instants of the days."""
+        """Return the exact instants of the days."""
         if self.is_empty:
             return ()
         if self.first is not None:
@@ -60,12 +60,12 @@ class Selection(NamedTuple):
 
 
 def units_of(selections: Sequence[Selection], sums: Mapping[Span, Mapping[str, int]]) -> int:
-    """Units of the selected lines, from the sums of spans by ledger."""
-    return sum(part.factor * sums[part.span].get(one, 0) for part in selections for one in part.ledger_ids)
+    """Sum the selected lines from the sums of spans by ledger."""
+    return sum(part.factor * sums[part.span].get(ledger_id, 0) for part in selections for ledger_id in part.ledger_ids)
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Join the days of spans that overlap or touch, cash flow or not."""
+    """Join the days of spans that overlap or touch."""
     found: list[Span] = []
     days = {span._replace(is_flow=False, is_opening=False) for span in spans}
     for span in sorted(days, key=lambda span: span.first or dt.date.min):
@@ -81,7 +81,7 @@ def _day_after(day: dt.date) -> dt.date:
 
 
 def simplified(selections: Sequence[Selection]) -> list[Selection]:
-    """Join days that follow each other, and leave out the lines that a change of balances adds and subtracts again."""
+    """Join adjacent days, and drop lines that are added and subtracted again."""
     first, *others = sorted(selections, key=lambda part: part.span.last)
     simple = [first]
     for part in others:
