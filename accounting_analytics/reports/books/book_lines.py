@@ -282,21 +282,15 @@ class LineSource:
             return None
         frame = self._rows(on_ledgers).sort_values(["datetime", "id"], kind="stable")
         amounts = exact_amounts(frame["signed_amount"], self.scale, frame["id"]).column
-        ledgers_of_entry: dict[str, dict[str, None]] = {}
-        whole = lines_of_entries(self.exact.lines, within, on_ledgers, "id", "ledger_id")
-        for row in collect(whole).sort_by("id").to_pylist():
-            ledgers_of_entry.setdefault(row["journal_entry_id"], {})[row["ledger_id"]] = None
-        cash = set(self.cash)
+        ledgers_of_entry = self._ledgers_of_entries(within, on_ledgers)
+        cash, openings = set(self.cash), set(self.openings)
 
         @cache
-        def kind_and_opposing(ledger_id: str, ledger_ids: tuple[str, ...], stated: str) -> tuple[bool, bool, str]:
-            moves_cash = ledger_id not in cash and (self.is_tagged or not cash.isdisjoint(ledger_ids))
-            has_openings = any(entry_ledger_id in self.openings for entry_ledger_id in ledger_ids)
-            opposing = (
-                stated.split(LIST_SEPARATOR)
-                if stated
-                else [other_id for other_id in ledger_ids if other_id != ledger_id]
-            )
+        def kind_and_opposing(ledger_id: str, in_entry: tuple[str, ...], stated: str) -> tuple[bool, bool, str]:
+            moves_cash = ledger_id not in cash and (self.is_tagged or not cash.isdisjoint(in_entry))
+            has_openings = not openings.isdisjoint(in_entry)
+            others = [other_id for other_id in in_entry if other_id != ledger_id]
+            opposing = stated.split(LIST_SEPARATOR) if stated else others
             opposing_names = ", ".join(map(names.name, opposing))
             return moves_cash and not has_openings, moves_cash and has_openings, opposing_names
 
@@ -312,10 +306,18 @@ class LineSource:
             frame["id"].tolist(),
             strict=True,
         ):
-            is_flow, is_opening, opposing = kind_and_opposing(ledger_id, tuple(ledgers_of_entry[entry]), stated)
+            is_flow, is_opening, opposing = kind_and_opposing(ledger_id, ledgers_of_entry[entry], stated)
             units = to_minor_units(amount, self.scale)
             found.append(ShownLine(ledger_id, day, text, opposing, units, line_id, entry, "", is_flow, is_opening))
         return found
+
+    def _ledgers_of_entries(self, within: nw.Expr, on_ledgers: nw.Expr) -> dict[str, tuple[str, ...]]:
+        """Find the ledgers of each journal entry that has a chosen line."""
+        found: dict[str, dict[str, None]] = {}
+        lines = lines_of_entries(self.exact.lines, within, on_ledgers, "id", "ledger_id")
+        for line in collect(lines).sort_by("id").to_pylist():
+            found.setdefault(line["journal_entry_id"], {})[line["ledger_id"]] = None
+        return {entry: tuple(ledger_ids) for entry, ledger_ids in found.items()}
 
     def _lines_of(self, part: Selection) -> pd.DataFrame:
         within = is_within(part.span.intervals(self.time_zone))

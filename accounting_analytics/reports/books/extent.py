@@ -50,7 +50,7 @@ class LedgerSum(NamedTuple):
 
 
 class MonthProof(NamedTuple):
-    """How a month's lines agree with the service's report, and since when."""
+    """The agreement of a month's lines with the service's report, and dates."""
 
     verdict: str
     read_at: dt.datetime | None = None

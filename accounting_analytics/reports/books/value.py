@@ -63,7 +63,7 @@ _COMPARED = ("ledger_id", "journal_entry_id", "journal_entry_description", "date
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
 class Books(Result):
-    """Line entries and ledgers of a company, and all that is known of them.
+    """Line entries and ledgers of a company, with everything known about them.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ PERCENT = Quotient()
 
 @dataclass(frozen=True, repr=False)
 class Figure(Result):
-    """An amount of a statement or report, and what is behind it.
+    """An amount of a statement or report, and the lines or figures behind it.
 
     A figure is the sum of line entries, which are its `entries`, or it is made of other figures, its `terms`; a figure
     that adds and subtracts sums of line entries has both.
@@ -202,7 +202,7 @@ class Figure(Result):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The entries, or the terms of a figure that is made of others."""
+        """The entries, or the terms if it is made of others."""
         if not self.terms and self.is_additive:
             return self.entries
         rows = [{"label": term.label, "amount": term.exact(), "key": term.key} for term in self.terms]

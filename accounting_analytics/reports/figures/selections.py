@@ -52,7 +52,7 @@ class Span(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """Lines of some ledgers that a figure adds (1) or subtracts (-1), by their signed amounts."""
+    """Signed lines of some ledgers that a figure adds (1) or subtracts (-1)."""
 
     factor: int
     span: Span

@@ -1,4 +1,4 @@
-"""A budget: amounts that a person states for ledgers and months, in a table, a CSV file or an Excel workbook."""
+"""A budget: amounts that a person states for ledgers and months."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class BudgetLine(NamedTuple):
 
 @dataclass(frozen=True)
 class Budget:
-    """The amounts of a budget, each ledger and month once, and no parent beside a ledger below it.
+    """The amounts of a budget, at most one for each ledger and month.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class Budget:
     lines : tuple of BudgetLine
         Amounts in the order of months and rows; a ledger and month that are not stated have none, which is not zero.
     notes : tuple of str
-        What was assumed of its amounts.
+        Remarks on its amounts.
     """
 
     source: str
@@ -101,17 +101,19 @@ class Budget:
         return dict(found)
 
     def covers(self, months: Collection[dt.date]) -> bool:
-        """Whether each of some months has an amount, of any ledger."""
+        """Test if each of some months has an amount."""
         return self.months.issuperset(months)
 
     def of(self, ledger_ids: Iterable[str], months: Collection[dt.date]) -> list[BudgetLine]:
-        """Amounts of some ledgers and months."""
-        ledgers = (one for one in ledger_ids if one in self._by_ledger)
-        return [line for one in ledgers for line in self._by_ledger[one] if line.month in months]
+        """Return the amounts of some ledgers and months."""
+        ledgers = (ledger_id for ledger_id in ledger_ids if ledger_id in self._by_ledger)
+        return [line for ledger_id in ledgers for line in self._by_ledger[ledger_id] if line.month in months]
 
     def ledgers_of(self, months: Collection[dt.date]) -> list[str]:
-        """Ledgers with an amount in some months."""
-        return [one for one, lines in self._by_ledger.items() if any(line.month in months for line in lines)]
+        """Return the ledgers with an amount in some months."""
+        return [
+            ledger_id for ledger_id, lines in self._by_ledger.items() if any(line.month in months for line in lines)
+        ]
 
 
 class _StatedRow(NamedTuple):
@@ -124,9 +126,9 @@ class _StatedRow(NamedTuple):
 
 
 def read_budget(given: BudgetLike, chart: Chart, scale: int, allowed: Collection[str], allowed_text: str) -> Budget:
-    """Read a budget; `allowed` are the ledgers that have a row which a budget can be of, and how a message names them.
+    """Read a budget; all rows that cannot be used are reported together.
 
-    All rows that cannot be used are named together.
+    `allowed` are the ledgers that can have a budget, and `allowed_text` describes them in messages.
     """
     source, notes = "budget", tuple[str, ...]()
     if isinstance(given, str | Path):
@@ -148,7 +150,7 @@ def read_budget(given: BudgetLike, chart: Chart, scale: int, allowed: Collection
 
 
 def read_rows(path: Path) -> tuple[SheetProblems, list[_StatedRow]]:
-    """Read the rows of a file that have an amount, and what is wrong with others."""
+    """Read the rows of a file that have an amount, and problems."""
     try:
         table = read_table(path, _OF_FILE, what="a budget")
     except InputError as error:
@@ -187,7 +189,7 @@ def _rows_of_frame(frame: pd.DataFrame, amounts: pd.Series[Any]) -> Iterator[_St
 
 
 class _BudgetReader:
-    """Finds the ledger, month and units of stated rows, and collects why some cannot be used."""
+    """Finds the ledger, month and units of stated rows, and collects problems."""
 
     def __init__(
         self, chart: Chart, scale: int, allowed: frozenset[str], allowed_text: str, problems: SheetProblems
@@ -196,7 +198,7 @@ class _BudgetReader:
         self._allowed, self._allowed_text = allowed, allowed_text
 
     def line(self, row: _StatedRow) -> BudgetLine | None:
-        """Read a row; None where it cannot be used, which is a problem."""
+        """Read a row, or add a problem and return None."""
         names, text = self._chart.names, row.ledger
         is_own = isinstance(text, str) and text.startswith(OWN) and text not in names
         try:
@@ -214,7 +216,7 @@ class _BudgetReader:
         return BudgetLine(ledger_id, month, side * units, row.number, is_own)
 
     def refuse_repeated(self, lines: Iterable[BudgetLine]) -> None:
-        """Refuse a ledger and month that are stated twice, and a parent beside a ledger below it, or its own amount."""
+        """Refuse repeated amounts, and a parent's beside one below it."""
         stated: dict[tuple[str, dt.date], BudgetLine] = {}
         path, ancestors = self._chart.names.path, self._chart.tree.hierarchy.ancestors
         for line in lines:
@@ -223,7 +225,7 @@ class _BudgetReader:
                 what = f"{quote(path(line.ledger_id))} has an amount for {line.month:%Y-%m} in row {first.row} already"
                 self._problems.add(f"{what}; give one of them, or their sum", line.row)
         for line in stated.values():
-            parents = (stated.get((one, line.month)) for one in ancestors(line.ledger_id))
+            parents = (stated.get((parent_id, line.month)) for parent_id in ancestors(line.ledger_id))
             above = next((parent for parent in parents if parent is not None and not parent.is_own), None)
             if above is not None:
                 self._problems.add(
@@ -235,7 +237,7 @@ class _BudgetReader:
 
 
 def _read_month(value: Any) -> dt.date:  # noqa: ANN401 (a cell; what is not a month is refused)
-    """First day of a month, written 2027-01, or a date or period of a table or workbook that is certainly one."""
+    """Read a month, and return its first day."""
     if isinstance(value, str) and _MONTH.fullmatch(value.strip()) and not value.startswith("0000"):
         return dt.date.fromisoformat(f"{value.strip()}-01")
     if isinstance(value, pd.Period) and value.freqstr == "M":
@@ -249,7 +251,7 @@ def _read_month(value: Any) -> dt.date:  # noqa: ANN401 (a cell; what is not a m
 
 
 def source_note(budget: Budget) -> str:
-    """Say what the budget is, and how its columns are calculated."""
+    """Describe the budget, and the difference from it."""
     ledgers = count_of(len({line.ledger_id for line in budget.lines}), "ledger")
     first, last = min(budget.months), max(budget.months)
     return (

@@ -41,7 +41,7 @@ class StatementColumn(NamedTuple):
     label : str
         The heading.
     kind : str
-        What the column shows of its rows.
+        Kind of its figures.
     of : str or None
         Key of the column that a comparison stands beside.
     periods : tuple of (int, Period)
@@ -64,54 +64,62 @@ class StatementColumn(NamedTuple):
     tags: tuple[str, ...] = ()
 
     def since(self, day: dt.date) -> StatementColumn:
-        """Return the column of the movement since a day, which is another figure than a balance: its key says so."""
+        """Return the column as one of movements since a day.
+
+        Its key states the day, because a movement is not a balance.
+        """
         suffix = f" since {day}"
-        terms = tuple(f"{one}{suffix}" for one in self.terms)
+        terms = tuple(f"{key}{suffix}" for key in self.terms)
         return self._replace(key=f"{self.key}{suffix}", of=self.of and f"{self.of}{suffix}", terms=terms)
 
     @property
     def is_percent(self) -> bool:
-        """Whether its figures are percentages."""
+        """Its figures are percentages."""
         return self.kind in {"change_pct", "share", "difference_pct"}
 
     @property
     def is_of_days(self) -> bool:
-        """Whether its figures are the amounts of some days: a period, or an earlier one that it is compared with."""
+        """Its figures are amounts of a period, or of an earlier one."""
         return self.kind in {"period", "prior", "prior_year"}
 
     @property
     def months(self) -> tuple[dt.date, ...]:
-        """First days of the whole months that it is of; days that are a part of a month are refused."""
+        """First days of its months; a part of a month is refused."""
         return tuple(month.start_date for _, period in self.periods for month in whole_months(period))
 
 
 class Columns(NamedTuple):
-    """The columns that are shown, and all that figures are made of, by key."""
+    """The columns that are shown, and all columns by key."""
 
     shown: tuple[StatementColumn, ...]
     by_key: dict[str, StatementColumn]
 
 
 def check_comparisons(compare: str | Iterable[str], *, of_flows: bool) -> tuple[str, ...]:
-    """Comparisons as they were asked for; hyphens are underscores, so that a command line can pass its own words."""
-    asked = tuple(one.replace("-", "_") if isinstance(one, str) else one for one in to_texts(compare))
-    for one in asked:
-        if one not in COMPARISONS:
-            word = str(one).replace("last", "prior").replace("previous", "prior")
+    """Read comparisons; refuse unknown ones.
+
+    Hyphens become underscores, so that a command line can pass its own words.
+    """
+    asked = tuple(
+        comparison.replace("-", "_") if isinstance(comparison, str) else comparison for comparison in to_texts(compare)
+    )
+    for comparison in asked:
+        if comparison not in COMPARISONS:
+            word = str(comparison).replace("last", "prior").replace("previous", "prior")
             hint = did_you_mean(word, COMPARISONS) or f"choose from {', '.join(COMPARISONS)}"
-            raise InputError(f"compare: {quote(one)} is unknown; {hint}")
-        if not of_flows and one == BUDGET:
+            raise InputError(f"compare: {quote(comparison)} is unknown; {hint}")
+        if not of_flows and comparison == BUDGET:
             raise InputError(
                 "compare: a budget is of what is booked in a month, and balances are not; compare it in an income "
                 "statement or a cash flow statement"
             )
-        if not of_flows and one in {"total", "average"}:
-            raise InputError(f"compare: balances have no {one}; it is for statements of a period's flows")
+        if not of_flows and comparison in {"total", "average"}:
+            raise InputError(f"compare: balances have no {comparison}; it is for statements of a period's flows")
     return asked
 
 
 def split_period(period: Period, columns: Unit | Iterable[object] | None, first_month: int) -> list[StatementColumn]:
-    """Columns of a period: its months, quarters or years, or a list of periods.
+    """Make the columns of a period: units, or a list of periods.
 
     A unit that is cut at the ends of the period is named by its days: a key always means the same days.
     """
@@ -121,11 +129,14 @@ def split_period(period: Period, columns: Unit | Iterable[object] | None, first_
         if unit not in UNITS:
             raise InputError(f"columns must be month, quarter, year or a list of periods, not {quote(columns)}")
         return _unit_columns(period, UNITS[unit], first_month)
-    periods = [to_period(one, "columns", first_month, time_zone=period.time_zone) for one in columns]
+    periods = [to_period(column, "columns", first_month, time_zone=period.time_zone) for column in columns]
     if not periods:
         raise InputError("columns is an empty list; pass month, quarter, year or at least one period")
-    made = [StatementColumn(*_names_of(one, first_month), "period", periods=((1, one),)) for one in periods]
-    if len({one.key for one in made}) < len(made):
+    made = [
+        StatementColumn(*_names_of(column_period, first_month), "period", periods=((1, column_period),))
+        for column_period in periods
+    ]
+    if len({column.key for column in made}) < len(made):
         raise InputError("columns: a period occurs more than once")
     return made
 
@@ -138,19 +149,19 @@ def _unit_columns(period: Period, months: int, first_month: int) -> list[Stateme
         unit_start = shift_months(month, -((first.month - first_month) % months)) or month
         after = shift_months(unit_start, months)
         unit_end = dt.date.max if after is None else after - _DAY
-        one = Period(first, min(unit_end, period.end_date), period.time_zone)
-        made.append(StatementColumn(*_names_of(one, first_month), "period", periods=((1, one),)))
+        unit = Period(first, min(unit_end, period.end_date), period.time_zone)
+        made.append(StatementColumn(*_names_of(unit, first_month), "period", periods=((1, unit),)))
         first = after
     return made
 
 
 def _names_of(period: Period, first_month: int) -> UnitName:
-    """Key and heading of a period: of its unit, or its first and last day."""
+    """Name a period by its unit, else by its days."""
     return name_unit(period, first_month) or UnitName(f"{period.start_date}/{period.end_date}", days_label(period))
 
 
 def label(period: Period, first_month: int) -> str:
-    """Heading of a period: its name where it is a whole month, quarter or year, else its days."""
+    """Write the heading of a period: its unit, else its days."""
     return _names_of(period, first_month).heading
 
 
@@ -161,29 +172,33 @@ def with_comparisons(
     heading: Callable[[Period], str],
     averaged_from: dt.date = dt.date.min,
 ) -> Columns:
-    """Put the comparisons beside the columns that they are of, and the total and the average after them."""
+    """Add comparisons beside columns, then the total and the average."""
     shown: list[StatementColumn] = []
     hidden: list[StatementColumn] = []
     for column in base:
         shown.append(column)
         beside = _beside(column, compare, unit, heading)
-        shown.extend(one for one in beside if one.kind in compare)
+        shown.extend(comparison for comparison in beside if comparison.kind in compare)
         shown.extend(budget_columns(column) if BUDGET in compare else ())
-        hidden.extend(one for one in beside if one.kind not in compare)
+        hidden.extend(comparison for comparison in beside if comparison.kind not in compare)
     if "total" in compare:
         periods = [period for column in base for _, period in column.periods]
         _refuse_overlaps(periods)
-        total = StatementColumn("total", "Total", "total", periods=tuple((1, one) for one in periods))
+        total = StatementColumn("total", "Total", "total", periods=tuple((1, period) for period in periods))
         shown += [total, *(budget_columns(total) if BUDGET in compare else ())]
     if "average" in compare:
-        whole = tuple(one.key for one in base if _is_whole(one, unit) and one.periods[0][1].start_date >= averaged_from)
+        whole = tuple(
+            column.key
+            for column in base
+            if _is_whole(column, unit) and column.periods[0][1].start_date >= averaged_from
+        )
         text = f"Average of {len(whole)}" if len(whole) < len(base) else "Average"
         shown.append(StatementColumn("average", text, "average", terms=whole))
-    return Columns(tuple(shown), {one.key: one for one in (*shown, *hidden)})
+    return Columns(tuple(shown), {column.key: column for column in (*shown, *hidden)})
 
 
 def budget_columns(column: StatementColumn) -> tuple[StatementColumn, StatementColumn, StatementColumn]:
-    """Columns beside a column: its budget, the difference from that, and the difference in percent of it."""
+    """Make the budget, difference and percentage columns beside a column."""
     budget, difference, percent = (f"{column.key} {kind}" for kind in ("budget", "difference", "difference_pct"))
     return (
         StatementColumn(budget, "Budget", "budget", column.key, column.periods),
@@ -193,7 +208,10 @@ def budget_columns(column: StatementColumn) -> tuple[StatementColumn, StatementC
 
 
 def whole_months(period: Period) -> list[Period]:
-    """Months of a period; one that begins or ends within a month has two readings beside a budget, and is refused."""
+    """Return the months of a period; refuse a part of a month.
+
+    The budget of a part of a month could be read in two ways.
+    """
     months = period.months()
     for month in months:
         first = month.start_date.replace(day=1)
@@ -206,7 +224,7 @@ def whole_months(period: Period) -> list[Period]:
 
 
 def compared_period(period: Period, comparison: Literal["prior", "prior_year"]) -> Period:
-    """Period before a period, or the same days a year earlier."""
+    """Return the period before, or the same days a year earlier."""
     base = split_period(period, [period], 1)
     ((_, earlier),) = with_comparisons(base, (comparison,), [period], days_label).shown[1].periods
     return earlier
@@ -215,7 +233,7 @@ def compared_period(period: Period, comparison: Literal["prior", "prior_year"]) 
 def _beside(
     column: StatementColumn, compare: Sequence[str], unit: object, heading: Callable[[Period], str]
 ) -> list[StatementColumn]:
-    """Comparisons of one column, in the order in which they are shown."""
+    """Make the comparisons of a column, in the order shown."""
     ((_, period),) = column.periods
     asked = set(compare)
     against = "prior_year" if "prior_year" in asked else "prior"
@@ -225,9 +243,9 @@ def _beside(
         if kind in needed:
             earlier = shifted(period, _YEAR if kind == "prior_year" else _months_of(period, unit))
             made.append(StatementColumn(f"{column.key} {kind}", heading(earlier), kind, column.key, ((1, earlier),)))
-    compared = next((one for one in made if one.kind == against), None)
+    compared = next((comparison for comparison in made if comparison.kind == against), None)
     if "change" in asked and compared:
-        periods = ((1, period), *((-1, one) for _, one in compared.periods))
+        periods = ((1, period), *((-1, earlier_period) for _, earlier_period in compared.periods))
         made.append(
             StatementColumn(f"{column.key} change", f"Change from {compared.label}", "change", column.key, periods)
         )
@@ -244,7 +262,7 @@ def _beside(
 
 
 def shifted(period: Period, months: int) -> Period:
-    """Shift dates some months earlier; past a month's end means its last day, and a last day matches the last."""
+    """Shift a period some months earlier; ends of months remain ends."""
     return Period(_earlier(period.start_date, months), _earlier(period.end_date, months), period.time_zone)
 
 
@@ -257,7 +275,7 @@ def _earlier(day: dt.date, months: int) -> dt.date:
 
 
 def _months_of(period: Period, unit: object) -> int:
-    """How many months earlier the period before is: 1, 3 or 12."""
+    """Return the months back to the period before: 1, 3 or 12."""
     if unit is None or isinstance(unit, str):
         return UNITS[unit or "month"]
     for months in (1, 3, _YEAR):
@@ -267,7 +285,7 @@ def _months_of(period: Period, unit: object) -> int:
 
 
 def _is_whole(column: StatementColumn, unit: object) -> bool:
-    """Whether a column of months, quarters or years is not cut; periods of a list count as whole."""
+    """Test if a column is not cut; listed periods count as whole."""
     if not (unit is None or isinstance(unit, str)):
         return True
     ((_, period),) = column.periods
@@ -277,12 +295,12 @@ def _is_whole(column: StatementColumn, unit: object) -> bool:
 
 
 def _refuse_overlaps(periods: Sequence[Period]) -> None:
-    ordered = sorted(periods, key=lambda one: one.start_date)
-    for one, following in pairwise(ordered):
-        if following.start_date <= one.end_date:
-            raise InputError(f"compare: periods that overlap have no total: {one} and {following}")
+    ordered = sorted(periods, key=lambda period: period.start_date)
+    for period, following in pairwise(ordered):
+        if following.start_date <= period.end_date:
+            raise InputError(f"compare: periods that overlap have no total: {period} and {following}")
 
 
 def month_end(day: dt.date) -> dt.date:
-    """Last day of the month of a day."""
+    """Return the last day of a month."""
     return day.replace(day=calendar.monthrange(day.year, day.month)[1])

@@ -27,7 +27,7 @@ _DAY = dt.timedelta(days=1)
 
 @dataclass(frozen=True, eq=False)
 class DailyBalances:
-    """Balances of each cash ledger in a period, in units, from the lines and the balances that a statement has.
+    """Daily balances of each cash ledger in a period, in units.
 
     Attributes
     ----------
@@ -45,12 +45,12 @@ class DailyBalances:
 
     @cached_property
     def days(self) -> list[dt.date]:
-        """Each of the days."""
+        """The days of the period."""
         return [self.period.start_date + offset * _DAY for offset in range(self.period.days)]
 
     @cached_property
     def units(self) -> dict[str, list[int]]:
-        """Units of each cash ledger before the first day, and at the end of each day."""
+        """Balances of each ledger before the first day, then of each day."""
         lines = self.source.lines(Span(self.figures.rules.opening.since, self.period.end_date))
         lines = lines[lines["ledger_id"].isin(list(self.source.cash))]
         days = local_midnights(lines["datetime"], self.source.time_zone).dt.date
@@ -67,8 +67,8 @@ class DailyBalances:
         return found
 
     def total(self, ledger_ids: Iterable[str]) -> list[int]:
-        """Units of some ledgers together."""
-        return [sum(units) for units in zip(*(self.units[one] for one in ledger_ids), strict=True)]
+        """Sum the units of some ledgers."""
+        return [sum(units) for units in zip(*(self.units[ledger_id] for ledger_id in ledger_ids), strict=True)]
 
     @cached_property
     def first_known(self) -> dt.date:
@@ -76,12 +76,12 @@ class DailyBalances:
         return self.figures.rules.opening.day or self.source.loaded.start_date
 
     def is_known(self, day: dt.date) -> bool:
-        """Whether the lines up to the end of a day were loaded."""
+        """Test if lines up to the end of a day were loaded."""
         until = self.source.loaded.end_date if self.source.states_days else self.period.end_date
         return self.first_known <= day <= until
 
     def figure(self, key: str, label: str, ledger_ids: Sequence[str], day: dt.date) -> Figure:
-        """Balance of ledgers at the end of a day, or before the first of the days."""
+        """Make the balance of ledgers at the end of a day."""
         units = self.total(ledger_ids)[(day - self.days[0]).days + 1] if ledger_ids else 0
         start, since = self._starting(ledger_ids), self.figures.rules.opening.since
         make = partial(Figure, key, scale=self.source.scale)
@@ -103,4 +103,4 @@ class DailyBalances:
         return make(label, units, made_of, terms=terms, signs=("+", "+"), selections=selections)
 
     def _starting(self, ledger_ids: Iterable[str]) -> int:
-        return sum((self.figures.starting or {}).get(one, 0) for one in ledger_ids)
+        return sum((self.figures.starting or {}).get(ledger_id, 0) for ledger_id in ledger_ids)

@@ -1,4 +1,4 @@
-"""The statements: which rows, columns and days each has, summed from line entries or taken from a cash flow report."""
+"""The four statements, made from books or from a cash flow report."""
 
 from __future__ import annotations
 
@@ -66,12 +66,12 @@ _COLUMNS = ("id", "type", "sub_type", "debit_credit", "financial_account_type", 
 
 
 class _Subject(NamedTuple):
-    """What a statement is made of: the source of its sums, its days, and what is known of the books.
+    """The input of a statement: sums, days, and facts of the books.
 
     Attributes
     ----------
     source : Source
-        What has the sums.
+        The sums, and the lines behind them.
     chart : Chart
         The ledgers.
     ledgers : DataFrame
@@ -79,15 +79,15 @@ class _Subject(NamedTuple):
     days : Period
         Days that were asked for.
     opening : Opening
-        From when balances are known; without a day where the statement has none.
+        Day from which balances are known; no day where the statement has no balances.
     first_month : int
         Month that a fiscal year starts in.
     company, currency : str or None
-        What the heading names.
+        Names in the heading.
     label : str
-        What a person called a choice of lines.
+        Name that a person gave to a choice of lines.
     notes : tuple of str
-        What was assumed of the zone.
+        Remarks on the zone.
     """
 
     source: Source
@@ -103,7 +103,7 @@ class _Subject(NamedTuple):
 
 
 class _Presentation(NamedTuple):
-    """What a statement was asked for: columns, comparisons, levels, tags, unit of shown amounts, and a budget."""
+    """The requested form of a statement, and its budget."""
 
     columns: TaggedUnit | Iterable[object] | None = None
     compare: str | Iterable[str] = ()
@@ -121,7 +121,7 @@ class _Presentation(NamedTuple):
         tags: Tags | None,
         **options: Any,  # noqa: ANN401 (depth and unit)
     ) -> _Presentation:
-        """Compare with the budget that is given; a comparison without one, and one of some lines, are refused."""
+        """Add the comparison with a budget, and refuse contradicting options."""
         compared = to_texts(compare)
         if budget is None and BUDGET in compared:
             raise InputError("compare='budget' needs a budget: pass budget=, a table or the path of a file")
@@ -135,7 +135,7 @@ class _Presentation(NamedTuple):
 
 
 class _Kind(NamedTuple):
-    """What sets one statement apart: its measures, the ledgers it needs, its rows, and which can have a budget."""
+    """The measures, needed ledgers and rows of one of the statements."""
 
     measures: tuple[Measure, ...]
     of_balances: bool
@@ -160,7 +160,7 @@ def cash_flow_statement(
     amounts_in: AmountsIn | None = None,
     budget: BudgetLike | None = None,
 ) -> Statement:
-    """Cash flow statement: what moved cash, by category in sections, between cash at the start and at the end.
+    """Make a cash flow statement: flows by category in sections, and cash before and after.
 
     Entries against the ledgers of opening balances (``books.opening.equity``) are no inflow: they are in no section and
     not in the net change, but in a row of their own, ``opening_balances``, where there are some. Cash at the end is
@@ -176,8 +176,8 @@ def cash_flow_statement(
         The days: a :class:`~accounting_analytics.Period`, a text such as ``"2026-05"`` or ``"2025-01/2026-06"``, or a
         first and a last day; by default the period of the books.
     columns : {"month", "quarter", "year", "tag"} or list of periods, optional
-        What a column is: month by default, cut at the first and last day. ``tag`` has a column for each tag of a group,
-        one for lines with several of them, and one for lines without, which sum to the statement.
+        The days of a column: month by default, cut at the first and last day. ``tag`` has a column for each tag of a
+        group, one for lines with several of them, and one for lines without, which sum to the statement.
     compare : str or list of str
         Columns to add. After the others: ``total`` and ``average`` (of the whole columns, without one whose first
         entries bring in capital). Beside each: ``prior`` (the same dates one column earlier), ``prior_year``,
@@ -258,7 +258,7 @@ def income_statement(
     amounts_in: AmountsIn | None = None,
     budget: BudgetLike | None = None,
 ) -> Statement:
-    """Income statement: revenues less expenses, with gross profit, operating income and net income.
+    """Make an income statement: revenues less expenses, with gross profit, operating income and net income.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ def balance_sheet(
     depth: int | None = None,
     amounts_in: AmountsIn | None = None,
 ) -> Statement:
-    """Balance sheet at the end of each column's days: assets, liabilities, equity and earnings.
+    """Make a balance sheet at the end of each column's days: assets, liabilities, equity and earnings.
 
     Parameters
     ----------
@@ -347,7 +347,7 @@ def trial_balance(
     columns: Unit | Iterable[object] | None = None,
     amounts_in: AmountsIn | None = None,
 ) -> Statement:
-    """Trial balance at the end of each column's days: every ledger in its debit or its credit column.
+    """Make a trial balance at the end of each column's days: every ledger as a debit or a credit.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def trial_balance(
 def _tags(
     tag_ids: Iterable[str] = (), tag_group: str | None = None, columns: object = None, compare: object = ()
 ) -> Tags | None:
-    """Tags that a statement is filtered or split by; None of one of all lines."""
+    """Read the tags that filter or split a statement, if any."""
     ids, are_columns = to_texts(tag_ids), isinstance(columns, str) and columns == TAG
     if tag_group is not None and not are_columns:
         raise InputError("tag_group is for columns='tag': leave it out")
@@ -388,18 +388,18 @@ def _tags(
 
 
 def _earning(chart: Chart) -> list[str]:
-    """Ledgers of an income statement."""
+    """Return the ledgers of an income statement."""
     return [*chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE), *chart.of_unknown_type(), *chart.uncategorized()]
 
 
 def _moving_cash(chart: Chart) -> list[str]:
-    """Ledgers of a cash flow statement whose amounts can be stated before: of a known type, and not in suspense."""
+    """Return the ledgers of a cash flow statement that can be budgeted."""
     elsewhere = {*chart.tree.cash, *chart.openings(), *chart.uncategorized(), *chart.of_unknown_type()}
-    return [one for one in chart.tree.ordered if one not in elsewhere]
+    return [ledger_id for ledger_id in chart.tree.ordered if ledger_id not in elsewhere]
 
 
 def _subject_of_report(report: CashFlowReport, ledgers: pd.DataFrame | None) -> _Subject:
-    """Read a report as what a statement is made of."""
+    """Read the input of a statement from a report."""
     if ledgers is None:
         raise InputError("a report has no ledgers: pass ledgers=discover_ledgers(client, ...)")
     chart = _read_chart(ledgers)
@@ -420,7 +420,7 @@ def _subject_of_report(report: CashFlowReport, ledgers: pd.DataFrame | None) -> 
 
 
 def _subject(books: Books, period: PeriodLike, kind: _Kind, tags: Tags | None) -> _Subject:
-    """Read books as what a statement is made of."""
+    """Read the input of a statement from books."""
     books = to_books(books)
     source, ledgers = books.source, books.ledgers
     chart, days = _read_chart(ledgers), books.days_of(period)
@@ -459,7 +459,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
     else:
         of_tags = []
     if of_tags:
-        shown = Columns(tuple(of_tags), {one.key: one for one in of_tags})
+        shown = Columns(tuple(of_tags), {column.key: column for column in of_tags})
     else:
         shown = _columns(subject, kind, asked.columns, asked.compare)
     budget = _budget_of(asked, kind, chart, shown, lines.scale)
@@ -469,7 +469,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
     since = opening.day if opening.is_movement else None
     is_explained = not (isinstance(lines, ReportSource) and lines.gap)
     cash_rows = None if lines.is_tagged else CashRows(since, lines.is_report, is_explained, not subject.label)
-    trees = chart.tree.trees(*(one for measure in summed.spans for one in summed.known(measure)))
+    trees = chart.tree.trees(*(sums for measure in summed.spans for sums in summed.known(measure)))
     moved = partial(summed.moved, opening.units or {})
     budgeted = None if budget is None else budget.ledgers_of(_budget_months(shown, budget))
     layout = kind.rows(LayoutBuilder(chart, moved, trees.unknown, asked.depth, budgeted), cash_rows)
@@ -479,7 +479,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
         *_notes_without_entries(shown, summed, kind),
         *filter(None, [opening.sentence()]),
         *opening.notes,
-        *opening.notes_on(one for column in shown.shown for _, one in column.periods),
+        *opening.notes_on(period for column in shown.shown for _, period in column.periods),
         *([f"{count_of(layout.left_out, 'ledger')} without amounts left out."] if layout.left_out else []),
         *layout.notes,
         *(() if budget is None else _budget_notes(budget, shown, layout)),
@@ -518,7 +518,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
 
 
 def _budget_of(asked: _Presentation, kind: _Kind, chart: Chart, columns: Columns, scale: int) -> Budget | None:
-    """Read the budget that was asked for; one of other months than all columns is refused."""
+    """Read the budget; refuse it if it covers no column."""
     if asked.budget is None:
         return None
     budget = read_budget(asked.budget, chart, scale, tuple(kind.budgeted(chart)), kind.budget_text)
@@ -532,21 +532,24 @@ def _budget_of(asked: _Presentation, kind: _Kind, chart: Chart, columns: Columns
 
 
 def _budget_months(columns: Columns, budget: Budget) -> frozenset[dt.date]:
-    """Months of the columns whose budget is known."""
+    """Return the months of columns whose budget is known."""
     months = [set(column.months) for column in columns.shown if column.kind == BUDGET and budget.covers(column.months)]
     return frozenset().union(*months)
 
 
 def _refuse_split_parents(budget: Budget, layout: Layout, chart: Chart) -> None:
-    """Refuse an amount of a parent with ledgers in other sections: it may be of its section, or of all of them."""
+    """Refuse budgets of parents with ledgers in several sections.
+
+    Such an amount may be of one section, or of all of them.
+    """
     ancestors = chart.tree.hierarchy.ancestors
     for line in {line.ledger_id: line for line in reversed(budget.lines) if not line.is_own}.values():
         inside = layout.by_key[line.ledger_id].ledger_ids
         elsewhere = [
-            chart.names.path(one)
-            for one, row in layout.by_key.items()
-            if row.kind == "ledger" and one not in inside and row.section not in _IN_SUSPENSE
-            if line.ledger_id in ancestors(one)
+            chart.names.path(ledger_id)
+            for ledger_id, row in layout.by_key.items()
+            if row.kind == "ledger" and ledger_id not in inside and row.section not in _IN_SUSPENSE
+            if line.ledger_id in ancestors(ledger_id)
         ]
         if elsewhere:
             path = chart.names.path(line.ledger_id)
@@ -558,7 +561,7 @@ def _refuse_split_parents(budget: Budget, layout: Layout, chart: Chart) -> None:
 
 
 def _budget_notes(budget: Budget, columns: Columns, layout: Layout) -> Iterator[str]:
-    """Say what the budget is, which columns it has no amounts for, and which sections."""
+    """Describe the budget, and the columns and sections without amounts."""
     yield from (source_note(budget), *budget.notes)
     known = _budget_months(columns, budget)
     unknown = {
@@ -578,7 +581,7 @@ def _budget_notes(budget: Budget, columns: Columns, layout: Layout) -> Iterator[
 
 
 def _notes_without_entries(columns: Columns, summed: _Summed, kind: _Kind) -> Iterator[str]:
-    """Say that there are no line entries, in any column or in the latest ones."""
+    """Say that all columns, or the latest ones, have no entries."""
     if not any(summed.sums.values()):
         yield "There are no line entries in these days."
     elif not kind.of_balances:
@@ -595,7 +598,7 @@ def _notes_without_entries(columns: Columns, summed: _Summed, kind: _Kind) -> It
 
 
 class _Summed(NamedTuple):
-    """The spans of days of each measure, their sums by ledger, and why others are not known."""
+    """The spans of each measure, their sums by ledger, and unknown spans."""
 
     rules: SpanRules
     spans: Mapping[Measure, set[Span]]
@@ -604,26 +607,26 @@ class _Summed(NamedTuple):
 
     @classmethod
     def of_columns(cls, columns: Columns, kind: _Kind, lines: Source, chart: Chart, rules: SpanRules) -> _Summed:
-        """Sum the lines of the columns; sums of balances that do not balance are refused."""
+        """Sum the lines of the columns; refuse balances that do not balance."""
         needed = set(kind.needed(chart))
-        measures = [one for one in kind.measures if one in {"flow", "movement"} or not lines.is_tagged]
+        measures = [measure for measure in kind.measures if measure in {"flow", "movement"} or not lines.is_tagged]
         spans = {
-            one: {
-                rules.span(one, days)._replace(tag=tag)
+            measure: {
+                rules.span(measure, days)._replace(tag=tag)
                 for column in columns.by_key.values()
                 for _, days in column.periods
                 for tag in column.tags or ("",)
             }
-            for one in measures
+            for measure in measures
         }
         unknown = {
             span: why
-            for one in spans.values()
-            for span in one
+            for measure_spans in spans.values()
+            for span in measure_spans
             if (why := rules.why_unknown(span) or lines.missing(span, needed))
         }
         _require_a_known_column(columns, unknown, rules, measures)
-        sums = lines.sums({span for one in spans.values() for span in one if span not in unknown})
+        sums = lines.sums({span for measure_spans in spans.values() for span in measure_spans if span not in unknown})
         for span, of_ledgers in sums.items():
             chart.tree.require(of_ledgers)
             if kind.of_balances and (gap := sum(of_ledgers.values(), 0)):
@@ -638,15 +641,15 @@ class _Summed(NamedTuple):
         return [self.sums[span] for span in self.spans.get(measure, ()) if span in self.sums]
 
     def moved(self, starting: Mapping[str, int], measure: Measure, ledger_id: str) -> bool:
-        """Whether a ledger has an amount in any column; lines that cancel each other are a movement too."""
+        """Test if a ledger has amounts; lines that cancel out count too."""
         if measure in {*FLOWS, "movement"}:
-            return any(ledger_id in one for one in self.known(measure))
+            return any(ledger_id in sums for sums in self.known(measure))
         supplied = measure == "balance" and bool(starting.get(ledger_id))
-        return supplied or any(one.get(ledger_id) for one in self.known(measure))
+        return supplied or any(sums.get(ledger_id) for sums in self.known(measure))
 
 
 def _read_chart(ledgers: Any) -> Chart:  # noqa: ANN401 (any frame)
-    """Read the chart of accounts, with the fields that sections are made of."""
+    """Read the chart of accounts, with the fields that sections need."""
     frame = wrap(ledgers, "ledgers", _COLUMNS)
     require_columns(frame.collect_schema(), _COLUMNS, "ledgers")
     roles = stated_attrs(ledgers).get("required", {})
@@ -654,7 +657,7 @@ def _read_chart(ledgers: Any) -> Chart:  # noqa: ANN401 (any frame)
 
 
 def _opening(books: Books, kind: _Kind, chart: Chart, *, has_balances: bool) -> Opening:
-    """From when the balances of a statement are known; without a day where it has none."""
+    """Find the opening; it has no day where balances are not shown."""
     opening, source = books.opening, books.source
     if kind.of_balances and opening.of == "cash" and opening.units is not None:
         note = "The given balances are of cash alone, so they are not counted here: give those of all ledgers."
@@ -666,19 +669,19 @@ def _opening(books: Books, kind: _Kind, chart: Chart, *, has_balances: bool) -> 
 
 
 def _capital_of_first_entries(opening: Opening, kind: _Kind, lines: LineSource, chart: Chart) -> tuple[str, ...]:
-    """Names of the ledgers of equity that the cash of the first entries comes from, but of opening balances."""
+    """Name the equity ledgers that the first entries' cash comes from."""
     if opening.first_entry is None:
         return ()
     day = Span(opening.first_entry, opening.first_entry, is_flow=True)
     moved = {} if lines.missing(day, set(kind.needed(chart))) else lines.sums([day])[day]
-    equity = (one for one in chart.of_types(LedgerType.EQUITY) if one not in opening.equity)
-    return tuple(chart.names.name(one) for one in equity if moved.get(one, 0) < 0)
+    equity = (ledger_id for ledger_id in chart.of_types(LedgerType.EQUITY) if ledger_id not in opening.equity)
+    return tuple(chart.names.name(ledger_id) for ledger_id in equity if moved.get(ledger_id, 0) < 0)
 
 
 def _columns(
     subject: _Subject, kind: _Kind, asked: TaggedUnit | Iterable[object] | None, compare: str | Iterable[str]
 ) -> Columns:
-    """Columns of a statement with their comparisons."""
+    """Make the columns of a statement, with their comparisons."""
     opening, first_month = subject.opening, subject.first_month
     compared = check_comparisons(compare, of_flows=not kind.of_balances)
 
@@ -687,29 +690,32 @@ def _columns(
         return f"{day_label(days.end_date)}{since}" if kind.of_balances else label(days, first_month)
 
     def named(column: StatementColumn) -> StatementColumn:
-        """Column whose key says since when its figures are movements, where they are no balances."""
+        """Add the first day to the key of a column of movements."""
         return column.since(opening.day) if kind.of_balances and opening.is_movement and opening.day else column
 
     columns = asked if asked is None or isinstance(asked, str) else list(asked)
-    if columns and all(isinstance(one, StatementColumn) for one in columns):
-        given = tuple(named(one) for one in columns if isinstance(one, StatementColumn))
-        return _with_months(Columns(given, {one.key: one for one in given}), first_month)
-    base = [named(one) for one in split_period(subject.days, columns, first_month)]
+    if columns and all(isinstance(column, StatementColumn) for column in columns):
+        given = tuple(named(column) for column in columns if isinstance(column, StatementColumn))
+        return _with_months(Columns(given, {column.key: column for column in given}), first_month)
+    base = [named(column) for column in split_period(subject.days, columns, first_month)]
     if kind.of_balances:
-        base = [one._replace(label=heading(one.periods[0][1])) for one in base]
+        base = [column._replace(label=heading(column.periods[0][1])) for column in base]
     made = with_comparisons(base, compared, columns, heading, opening.averaged_from)
     if kind.measures != ("balance",):
         return _with_months(made, first_month)
     sides = [
-        one._replace(key=f"{one.key} {side}", label=f"{side.capitalize()} {one.label}", side=side)
-        for one in made.shown
+        column._replace(key=f"{column.key} {side}", label=f"{side.capitalize()} {column.label}", side=side)
+        for column in made.shown
         for side in ("debit", "credit")
     ]
-    return Columns(tuple(sides), {one.key: one for one in sides})
+    return Columns(tuple(sides), {column.key: column for column in sides})
 
 
 def _with_months(columns: Columns, first_month: int) -> Columns:
-    """Columns with a hidden one for each month that has a budget beside it: lines outside of it are summed by month."""
+    """Add a hidden column for each month with a budget.
+
+    Lines outside of the budget are summed by month.
+    """
     hidden = {
         month.key: month
         for column in columns.shown
@@ -724,8 +730,13 @@ def _require_a_known_column(
     columns: Columns, unknown: Mapping[Span, str], rules: SpanRules, measures: Iterable[Measure]
 ) -> None:
     """Refuse lines from which no column can be made."""
+
+    def reason(days: Period, tag: str) -> str:
+        spans = (rules.span(measure, days)._replace(tag=tag) for measure in measures)
+        return next((unknown[span] for span in spans if span in unknown), "")
+
     reasons = [
-        next((unknown[span] for one in measures if (span := rules.span(one, days)._replace(tag=tag)) in unknown), "")
+        reason(days, tag)
         for column in columns.shown
         if column.kind == "period"
         for _, days in column.periods

@@ -119,7 +119,7 @@ def recompute_cash_flow(
         raise IncompleteLoadError(gap)
     missing = (*missing, *([gap] if gap else []))
     supplied = opening.units or {}
-    start = {one: supplied.get(one, 0) + earlier.get(one, 0) for one in tree.cash}
+    start = {ledger_id: supplied.get(ledger_id, 0) + earlier.get(ledger_id, 0) for ledger_id in tree.cash}
     notes = (_start_note(opening, sums, period), *opening.notes, *exact.notes)
     report = _build_report(period, _Tables(tree, exact.scale), flows, start, change, missing, notes)
     exact_report = report.exact()
@@ -137,7 +137,7 @@ def recompute_cash_flow(
 
 
 def _opening(books: Books, period: Period) -> Opening:
-    """From when the balances of a report are known; lines that state no load are not read for it."""
+    """Find the opening; lines without a stated load are not read."""
     if not books.source.states_days and not books.has_given_opening:
         return Opening()
     opening = books.opening
@@ -150,7 +150,7 @@ def _opening(books: Books, period: Period) -> Opening:
 
 
 def _days_before(period: Period, opening: Opening) -> Days:
-    """Days whose lines the starting balances sum: those since given balances, or all."""
+    """Return the days that starting balances sum."""
     if opening.units is None or opening.day is None:
         return period.instants_before()
     if opening.day == period.start_date:
@@ -159,14 +159,14 @@ def _days_before(period: Period, opening: Opening) -> Days:
 
 
 class _FlowLines(NamedTuple):
-    """Cash flow lines in the order of the report, and their signed units."""
+    """Cash flow lines in the order of the report, with signed units."""
 
     table: pa.Table
     units: npt.NDArray[Any]
 
 
 class _Flows(NamedTuple):
-    """Net cash flow of each ledger in units, entries that do not balance, and the lines; None where these are left out.
+    """Net cash flow by ledger, unbalanced entries, and the lines, if wanted.
 
     Entries without a cash line must balance too, because the missing line might be the one on cash.
     """
@@ -177,7 +177,10 @@ class _Flows(NamedTuple):
 
     @classmethod
     def from_lines(cls, exact: ExactLines, days: Days, tree: LedgerTree, *, with_lines: bool) -> Self:
-        """Sum the flows of the entries that touch cash; lazy engines keep the lines unless they are wanted."""
+        """Sum the flows of the entries that touch cash.
+
+        Lazy engines keep the lines unless they are wanted.
+        """
         if not with_lines:
             flows = exact.flows(tree.cash, days)
             return cls(flows.columns[0], flows.unbalanced)
@@ -191,7 +194,7 @@ class _Flows(NamedTuple):
 def _flow_lines(
     entries: EntryLines, on_cash: npt.NDArray[np.bool_], flows: npt.NDArray[np.bool_], tree: LedgerTree
 ) -> _FlowLines:
-    """Cash flow lines with the name of the cash ledger that each entry moved most."""
+    """Order cash flow lines, and name the cash ledger moved most."""
     # pandas text has 64-bit offsets, and 32-bit ones may overflow when rows are taken
     texts = {name: entries.table[name].cast(pa.large_string()) for name in _LINE_TEXTS}
     order = {ledger_id: rank for rank, ledger_id in enumerate(tree.ordered)}
@@ -221,7 +224,7 @@ def _flow_lines(
 
 
 def _describe_unbalanced(entry_ids: Collection[str]) -> str:
-    """Describe the entries of the period whose debits and credits differ, so that lines must be missing; else empty."""
+    """Describe the entries of the period that do not balance."""
     if not entry_ids:
         return ""
     return (
@@ -232,7 +235,7 @@ def _describe_unbalanced(entry_ids: Collection[str]) -> str:
 
 
 def _start_note(opening: Opening, sums: LedgerSums, period: Period) -> str:
-    """Say what the starting balances rest on."""
+    """State the basis of the starting balances."""
     if opening.basis == "reported":
         return (
             f"Starting balances are what the service reported at the start of {opening.day_text}, and the movement "
@@ -265,7 +268,7 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
     missing: tuple[str, ...],
     notes: tuple[str, ...],
 ) -> CashFlowReport:
-    """Build the report, and check that the flows sum to the change of the cash balances."""
+    """Build the report; flows must sum to the change of cash."""
     tree = tables.tree
     end = {ledger_id: start[ledger_id] + change.get(ledger_id, 0) for ledger_id in tree.cash}
     starting_cash, ending_cash, net_cash_flow = (sum(own.values()) for own in (start, end, flows.net))
@@ -304,14 +307,14 @@ class _Tables(NamedTuple):
     scale: int
 
     def amount(self, units: int) -> Decimal:
-        """Exact amount of some units."""
+        """Convert units to an exact amount."""
         return from_minor_units(units, self.scale)
 
-    def _amounts(self, units: Iterable[int | None]) -> list[Decimal | None]:
-        return [None if one is None else self.amount(one) for one in units]
+    def _amounts(self, column: Iterable[int | None]) -> list[Decimal | None]:
+        return [None if units is None else self.amount(units) for units in column]
 
     def ledgers(self, net: Mapping[str, int], totals: Mapping[str, int | None]) -> pd.DataFrame:
-        """Net cash flow of each ledger that has a total."""
+        """Tabulate the net cash flow of ledgers."""
         ledger_ids = self.tree.in_order(totals)
         columns = {
             "ledger_id": ledger_ids,
@@ -322,7 +325,7 @@ class _Tables(NamedTuple):
         return CashFlowLedgers.exact_from_columns(columns, self.scale)
 
     def balances(self, own: Mapping[str, int], totals: Mapping[str, int | None]) -> pd.DataFrame:
-        """Balance of each cash ledger."""
+        """Tabulate the balances of cash ledgers."""
         ledger_ids = self.tree.in_order(own)
         columns = {
             "ledger_id": ledger_ids,
@@ -334,7 +337,7 @@ class _Tables(NamedTuple):
         return CashBalances.exact_from_columns(columns, self.scale)
 
     def lines(self, flows: _FlowLines | None) -> pd.DataFrame:
-        """Cash flow lines; none where they were left out."""
+        """Tabulate the cash flow lines, if they are wanted."""
         if flows is None:
             return CashFlowLines.exact_from_columns({name: [] for name in CashFlowLines.dtypes()}, self.scale)
         amount = amount_column(flows.units, self.scale)

@@ -1,4 +1,4 @@
-"""The register of a ledger and those below it: its entries with their opposing ledgers, and a running total."""
+"""The register of a ledger: its entries, opposing ledgers and running total."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def register(books: Books, ledger: str, period: PeriodLike = None) -> pd.DataFrame:
-    """Entries of a ledger and those below it, with their opposing ledgers and a running total.
+    """List the entries of a ledger and those below it, with a running total.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ def register(books: Books, ledger: str, period: PeriodLike = None) -> pd.DataFra
     columns: dict[str, list[Any]] = {name: [] for name in Register.dtypes()}
     supplied = opening.units if opening.of == "all" or ledger_ids <= set(tree.cash) else None
     first = opening.day if supplied else None
-    total = sum(supplied.get(one, 0) for one in ledger_ids) if supplied else 0
+    total = sum(supplied.get(ledger_id, 0) for ledger_id in ledger_ids) if supplied else 0
     for row in rows:
         day = local_date(row["datetime"], days)
         if first and day < first:
             continue
         total += row["units"]
         if shown.start_date <= day <= shown.end_date:
-            opposing = [tree.names.get(one, one) for one in row["opposing"]]
+            opposing = [tree.names.get(opposing_id, opposing_id) for opposing_id in row["opposing"]]
             values = (
                 row["id"],
                 row["datetime"],
@@ -101,7 +101,7 @@ def register(books: Books, ledger: str, period: PeriodLike = None) -> pd.DataFra
 
 
 def _rows(source: LineSource, ledger_ids: Collection[str]) -> list[dict[str, Any]]:
-    """Lines of some ledgers in order, with units, and the ids of the other ledgers of their entries."""
+    """Return the ordered lines, with units and opposing ledgers."""
     exact, on_ledger = source.exact, is_on(ledger_ids)
     own = collect(exact.lines.filter(on_ledger)).to_pylist()
     own.sort(key=lambda row: (row["datetime"], row["id"]))
@@ -121,7 +121,7 @@ def _rows(source: LineSource, ledger_ids: Collection[str]) -> list[dict[str, Any
 
 
 def _stated_opposing(frame: Any, on_ledger: nw.Expr) -> dict[str, list[str]]:  # noqa: ANN401 (any frame narwhals knows)
-    """Opposing ledgers that lines name themselves, by line id: those of entries whose other lines were not loaded."""
+    """Return the opposing ledgers that lines state, by line id."""
     lines = nw.from_native(frame).lazy()
     if "opposing_ledger_ids" not in lines.collect_schema():
         return {}

@@ -1,4 +1,4 @@
-"""Rows of statements: which ledgers are in which section, their trees, and the totals that are made of them."""
+"""Rows of statements: sections of ledgers, their trees, and totals."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 RowKind = Literal["heading", "ledger", "own", "subtotal", "total", "balance", "percent"]
 Measure = Literal["flow", "opened", "movement", "balance", "opening", "earlier_years", "this_year"]
-"""Lines that a row sums: those of its column's days (of entries that touch cash without opening balances, of those with
-them, or all), or all up to a day."""
+"""Lines that a row sums: all lines of its column's days (``movement``), those of entries that touch cash without
+opening balances (``flow``) or with them (``opened``), or all lines up to a day."""
 
 CASH_FLOW_SECTIONS: Mapping[str, str] = {
     SubType.TRANSFERS_BETWEEN_ACCOUNTS: "transfers",
@@ -38,7 +38,7 @@ CASH_FLOW_SECTIONS: Mapping[str, str] = {
 }
 """Section of the cash flow statement by financial_account_type, else sub_type; all else is operating."""
 OPENING_BALANCES = "opening_balances"
-"""Row of what entries of opening balances bring into cash: they are in no section, and not in the change."""
+"""Row of the cash that entries of opening balances bring: they are in no section, and not in the change."""
 OPENINGS_NOTE = (
     "Entries of opening balances are no inflow: they are in no section and not in the net change in cash. A report of "
     "the service counts them as cash flow."
@@ -49,9 +49,9 @@ SUSPENSE_NOTE = (
 )
 NOT_CATEGORIZED = "Not categorized (in less out)"
 OUTSIDE_BUDGET = "outside_budget"
-"""Row of what is booked in ledgers and months without a budget: their lines are those of the rows above."""
+"""Row of amounts in ledgers and months without a budget: their lines are those of the rows above."""
 CASH_PARTS = ("cash_in_accounts", "cash_owed")
-"""Rows of what the cash at the end is in: their lines are those of the row above."""
+"""Rows of the parts of the cash at the end: their lines are those of the row above."""
 _MAX_CASH_NAMES = 8
 _CASH_FLOW_ORDER = ("operating", "investing", "financing", "transfers", "uncategorized")
 _UNCATEGORIZED = (RequiredLedger.UNCATEGORIZED_INFLOW, RequiredLedger.UNCATEGORIZED_OUTFLOW)
@@ -65,7 +65,7 @@ class Row(NamedTuple):
     key : str
         The ledger id, ``own:`` and the id for a parent's own amount, or a name such as ``net_income``.
     label : str
-        What it shows.
+        Text of the row.
     kind : str
         ``heading`` (no amounts), ``ledger``, ``own``, ``subtotal`` of a section, ``total``, ``balance``, or
         ``percent``: its first term in percent of its second.
@@ -76,7 +76,7 @@ class Row(NamedTuple):
     factor : int
         1 where debits are positive, -1 where credits are.
     measure : str
-        Which lines it sums.
+        The lines that it sums.
     ledger_ids : tuple of str
         Ledgers whose lines it sums; empty where it is made of other rows.
     terms : tuple of (int, str)
@@ -118,7 +118,7 @@ class StatementSection(NamedTuple):
 
 
 class _Branches(NamedTuple):
-    """A section while its trees are added: the children of each ledger in it, and the ledgers with an amount."""
+    """A section while its trees are added: children, and ledgers with amounts."""
 
     section: StatementSection
     children: Mapping[str, list[str]]
@@ -126,7 +126,7 @@ class _Branches(NamedTuple):
 
 
 class Chart:
-    """The chart of accounts as statements need it: the tree, and the type and sub_type of each ledger.
+    """The chart of accounts, with the type and sub_type of each ledger.
 
     `roles` are the ids of required ledgers as the chart states them, by their role.
     """
@@ -138,37 +138,49 @@ class Chart:
         self.required = required_roles(rows, roles)
 
     def field(self, ledger_id: str, name: str) -> str:
-        """Text of a field of a ledger; empty where it is null."""
+        """Return a field of a ledger; empty where it is null."""
         return self._rows[ledger_id][name] or ""
 
     def uncategorized(self) -> list[str]:
         """Find the two uncategorized ledgers, in display order."""
-        return [one for one in self.tree.ordered if self.required.get(one) in _UNCATEGORIZED]
+        return [ledger_id for ledger_id in self.tree.ordered if self.required.get(ledger_id) in _UNCATEGORIZED]
 
     def openings(self) -> list[str]:
         """Find the ledgers of opening balances, in display order."""
-        return [one for one in self.tree.ordered if self.required.get(one) == RequiredLedger.OPENING_BALANCE]
+        return [
+            ledger_id
+            for ledger_id in self.tree.ordered
+            if self.required.get(ledger_id) == RequiredLedger.OPENING_BALANCE
+        ]
 
     def type_of(self, ledger_id: str) -> str:
-        """Type of a ledger, or that of its sub_type."""
+        """Return the type of a ledger, or that of its sub_type."""
         sub_type = self.field(ledger_id, "sub_type")
         return self.field(ledger_id, "type") or (
             TYPE_OF_SUB_TYPE[SubType(sub_type)] if sub_type in list(SubType) else ""
         )
 
     def of_types(self, *types: LedgerType) -> list[str]:
-        """Ledgers of some types in display order, without the uncategorized ones."""
+        """Return ledgers of some types, without uncategorized ones, in display order."""
         suspense = set(self.uncategorized())
-        return [one for one in self.tree.ordered if self.type_of(one) in types and one not in suspense]
+        return [
+            ledger_id
+            for ledger_id in self.tree.ordered
+            if self.type_of(ledger_id) in types and ledger_id not in suspense
+        ]
 
     def of_unknown_type(self) -> list[str]:
-        """Ledgers whose type is none of the five, in display order."""
+        """Return ledgers of none of the five types, in display order."""
         suspense = set(self.uncategorized())
-        return [one for one in self.tree.ordered if self.type_of(one) not in list(LedgerType) and one not in suspense]
+        return [
+            ledger_id
+            for ledger_id in self.tree.ordered
+            if self.type_of(ledger_id) not in list(LedgerType) and ledger_id not in suspense
+        ]
 
 
 class Layout(NamedTuple):
-    """The rows of a statement: what it shows, and all that can be asked for, by key."""
+    """The rows of a statement: those shown, and all by key."""
 
     title: str
     shown: list[Row]
@@ -181,14 +193,16 @@ class Layout(NamedTuple):
 
 
 class LayoutBuilder:
-    """Rows, added from the top.
+    """Adds the rows of a statement from the top.
 
     Parameters
     ----------
     chart : Chart
         The chart of accounts.
     moved : callable
-        Whether ledgers have an amount in any column, by measure.
+        Tests if a ledger has an amount of a measure in any column.
+    unknown_roots : collection of str
+        Roots of trees whose totals are not known.
     depth : int or None
         Levels of ledgers that are shown.
     budgeted : collection of str or None
@@ -212,7 +226,7 @@ class LayoutBuilder:
         self.left_out = 0
 
     def add(self, row: Row, *, shown: bool = True) -> Row:
-        """Add a row; its key gets an underscore where it is the id of a ledger."""
+        """Add a row, with an underscore where its key is taken."""
         while row.key in self.by_key or (row.kind not in {"ledger", "own"} and row.key in self.chart.tree.names):
             row = row._replace(key=f"{row.key}_")
         if shown:
@@ -222,14 +236,14 @@ class LayoutBuilder:
         return row
 
     def section(self, section: StatementSection, *, level: int = 0, total: str | None = None) -> Row:
-        """Add a section: its heading, its ledgers as trees, and its subtotal, which is returned."""
+        """Add a heading, trees of ledgers and a subtotal; return the subtotal."""
         inside = set(section.ledger_ids)
         parent = self.chart.tree.hierarchy.parent
-        roots = [one for one in section.ledger_ids if parent(one) not in inside]
+        roots = [ledger_id for ledger_id in section.ledger_ids if parent(ledger_id) not in inside]
         children: dict[str, list[str]] = {}
-        for one in section.ledger_ids:
-            if one not in roots:
-                children.setdefault(str(parent(one)), []).append(one)
+        for ledger_id in section.ledger_ids:
+            if ledger_id not in roots:
+                children.setdefault(str(parent(ledger_id)), []).append(ledger_id)
         moved = self._with_amounts(section, children)
         branches = _Branches(section, children, moved)
         position = len(self.shown)
@@ -239,7 +253,7 @@ class LayoutBuilder:
         if len(self.shown) > position:
             self.shown.insert(position, Row("", section.title, "heading", section.key, level))
         below = children[hidden[-1]] if hidden else roots
-        parts = tuple(one for one in below if self.by_key[one] in self.shown)
+        parts = tuple(ledger_id for ledger_id in below if self.by_key[ledger_id] in self.shown)
         return self.add(
             Row(
                 section.key,
@@ -257,28 +271,31 @@ class LayoutBuilder:
         )
 
     def _with_amounts(self, section: StatementSection, children: Mapping[str, list[str]]) -> set[str]:
-        """Find the ledgers with an amount, or with a budget where none of their tree has an amount."""
-        found = {one for one in section.ledger_ids if self.moved(section.measure, one)}
+        """Find the ledgers with an amount, or only with a budget."""
+        found = {ledger_id for ledger_id in section.ledger_ids if self.moved(section.measure, ledger_id)}
         ancestors = self.chart.tree.hierarchy.ancestors
-        budgeted = [one for one in section.ledger_ids if one in (self._budgeted or ())]
+        budgeted = [ledger_id for ledger_id in section.ledger_ids if ledger_id in (self._budgeted or ())]
         for ledger_id in sorted(budgeted, key=lambda ledger_id: len(list(ancestors(ledger_id))), reverse=True):
             if found.isdisjoint(_subtree(ledger_id, children)):
                 found.add(ledger_id)
         return found
 
     def _equal_to_section(self, roots: Sequence[str], branches: _Branches) -> list[str]:
-        """Find the only root with amounts, its only child and so on, as far as their totals are that of the section."""
+        """Find the top ledgers whose totals equal that of the section."""
         _, children, moved = branches
         found: list[str] = []
         while True:
-            active = [one for one in roots if not moved.isdisjoint(_subtree(one, children))]
+            active = [root for root in roots if not moved.isdisjoint(_subtree(root, children))]
             if len(active) != 1 or active[0] in moved or self.chart.tree.hierarchy.root(active[0]) in self._unknown:
                 return found
             found.append(active[0])
             roots = children[active[0]]
 
     def _tree(self, ledger_id: str, branches: _Branches, level: int, depth: int, hidden: Collection[str]) -> None:
-        """Add a ledger, its own amount where it has children too, and its children; hidden ledgers take no level."""
+        """Add a ledger, its own amount and its children.
+
+        Ledgers that are hidden take no level.
+        """
         section, children, moved = branches
         subtree = _subtree(ledger_id, children)
         names, tree = self.chart.tree.names, self.chart.tree
@@ -286,7 +303,7 @@ class LayoutBuilder:
         is_level = is_known and ledger_id not in hidden
         shown = not moved.isdisjoint(subtree) and (self._depth is None or depth <= self._depth)
         self.left_out += ledger_id not in moved and moved.isdisjoint(subtree)
-        parts = [one for one in children.get(ledger_id, ()) if not moved.isdisjoint(_subtree(one, children))]
+        parts = [child for child in children.get(ledger_id, ()) if not moved.isdisjoint(_subtree(child, children))]
         own = Row(
             f"{OWN}{ledger_id}",
             f"{names[ledger_id]} (own)" if is_known else self._name(ledger_id),
@@ -317,65 +334,69 @@ class LayoutBuilder:
             self._tree(child, branches, *below, hidden)
 
     def _name(self, ledger_id: str) -> str:
-        """Name of a ledger whose parents may be missing; its path, as far as it is known, where others have it too."""
+        """Name a ledger; by its path if others have its name."""
         names = self.chart.names
         return names.path(ledger_id) if len(names.matches(names.name(ledger_id))) > 1 else names.name(ledger_id)
 
     def _tree_label(self, ledger_id: str, section: StatementSection, subtree: Collection[str]) -> str:
-        """Name of a ledger, and its section where the totals of other sections have amounts of its descendants."""
+        """Name a ledger, and its section if it continues in others."""
         ancestors = self.chart.tree.hierarchy.ancestors
-        elsewhere = (one for one in self.chart.tree.ordered if one not in subtree and ledger_id in ancestors(one))
-        is_part = any(self.moved(section.measure, one) for one in elsewhere)
+        elsewhere = (
+            other_id
+            for other_id in self.chart.tree.ordered
+            if other_id not in subtree and ledger_id in ancestors(other_id)
+        )
+        is_part = any(self.moved(section.measure, other_id) for other_id in elsewhere)
         name = self.chart.tree.names[ledger_id]
         return f"{name} ({section.title[:1].lower()}{section.title[1:]})" if is_part else name
 
     def total(
         self, key: str, label: str, terms: Sequence[tuple[int, Row]], *, favourable: int = 1, level: int = 0
     ) -> Row:
-        """Add a row that is made of others."""
+        """Add a total of other rows."""
         made = tuple((factor, row.key) for factor, row in terms)
         return self.add(Row(key, label, "total", key, level, terms=made, favourable=favourable))
 
     def margin(self, key: str, label: str, part: Row, whole: Row) -> None:
-        """Add a row in percent of another, where that has amounts."""
+        """Add a row in percent of another, if that is shown."""
         terms = ((1, part.key), (1, whole.key))
         self.add(Row(key, label, "percent", key, terms=terms, favourable=1), shown=whole in self.shown)
 
     def not_categorized(self) -> None:
-        """Add what has no category, received less paid, with the two ledgers that it is of below."""
+        """Add the uncategorized amounts, received less paid, and their ledgers."""
         ids = self.chart.uncategorized()
         row = Row(
             "not_categorized", NOT_CATEGORIZED, "subtotal", "not_categorized", 0, -1, "movement", tuple(ids),
-            children=tuple(one for one in ids if self.moved("movement", one)),
+            children=tuple(ledger_id for ledger_id in ids if self.moved("movement", ledger_id)),
         )  # fmt: skip
         self.add(row)
         section = StatementSection("not_categorized", NOT_CATEGORIZED, ids, -1, "movement")
         branches = _Branches(section, {}, set(row.children))
-        for one in ids:
-            self._tree(one, branches, 1, 1, ())
+        for ledger_id in ids:
+            self._tree(ledger_id, branches, 1, 1, ())
 
     def outside_budget(self, measure: Measure, ledger_ids: Sequence[str]) -> None:
-        """Add what some ledgers have in months without a budget, in less out, to a statement with a budget."""
+        """Add the amounts without a budget, in less out."""
         if self._budgeted is not None:
             ids, label = tuple(ledger_ids), "Booked outside of the budget"
             row = Row(OUTSIDE_BUDGET, label, "subtotal", OUTSIDE_BUDGET, 0, -1, measure, ids)
             self._outside = self.add(row).key
 
     def build(self, title: str, share_of: str, notes: tuple[str, ...] = ()) -> Layout:
-        """Return the rows."""
+        """Return the layout."""
         return Layout(title, self.shown, self.by_key, share_of, self.left_out, notes, outside=self._outside)
 
 
 def _subtree(ledger_id: str, children: Mapping[str, list[str]]) -> list[str]:
     """List a ledger and its descendants within the section, parents first."""
     found = [ledger_id]
-    for one in found:  # it grows
-        found.extend(children.get(one, ()))
+    for parent_id in found:  # it grows
+        found.extend(children.get(parent_id, ()))
     return found
 
 
 class CashRows(NamedTuple):
-    """What the rows of cash are: balances, movements since a day, what a report states, or opening balances alone."""
+    """The form of the cash rows: balances, movements, or openings alone."""
 
     since: dt.date | None
     is_report: bool
@@ -384,28 +405,18 @@ class CashRows(NamedTuple):
 
 
 def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows: CashRows | None) -> Layout:
-    """Rows of the cash flow statement."""
-    chart = build.chart
-    placed: dict[str, list[str]] = {one: [] for one in _CASH_FLOW_ORDER}
-    uncategorized, elsewhere = set(chart.uncategorized()), {*chart.tree.cash, *chart.openings()}
-    chosen = _sections_of_ledgers(chart, sections)
-    for ledger_id in chart.tree.ordered:
-        if ledger_id in elsewhere:
-            continue
-        account_type, sub_type = chart.field(ledger_id, "financial_account_type"), chart.field(ledger_id, "sub_type")
-        named = [chosen[one] for one in (ledger_id, *chart.tree.hierarchy.ancestors(ledger_id)) if one in chosen]
-        section = next(iter(named), None) or sections.get(account_type) or sections.get(sub_type) or "operating"
-        placed.setdefault("uncategorized" if ledger_id in uncategorized else section, []).append(ledger_id)
+    """Make the rows of the cash flow statement."""
+    chart, placed = build.chart, _place_ledgers(build.chart, sections)
     parts = [
         build.section(
             StatementSection(
-                key, key[:1].upper() + key[1:], _customers_first(chart, ledger_ids), -1, "flow", favourable=1
+                key, key[:1].upper() + key[1:], _revenues_first(chart, ledger_ids), -1, "flow", favourable=1
             )
         )
         for key, ledger_ids in placed.items()
         if ledger_ids
     ]
-    every = tuple(one for ledger_ids in placed.values() for one in ledger_ids)
+    every = tuple(ledger_id for ledger_ids in placed.values() for ledger_id in ledger_ids)
     shown = tuple(row.key for row in parts if row in build.shown)
     net = build.add(
         Row("net_cash_flow", "Net change in cash", "total", "cash", 0, -1, "flow", every, (), 1, children=shown)
@@ -413,7 +424,9 @@ def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows:
     has_openings = cash_rows is not None and _cash_rows(build, net, cash_rows)
     build.outside_budget("flow", every)
     inflows = build.add(Row("total_inflows", "Total inflows", "total", "cash", 0, -1, "flow"), shown=False)
-    named_cash = join_ids([shorten(chart.tree.names[one]) for one in chart.tree.cash], limit=_MAX_CASH_NAMES)
+    named_cash = join_ids(
+        [shorten(chart.tree.names[ledger_id]) for ledger_id in chart.tree.cash], limit=_MAX_CASH_NAMES
+    )
     notes = (
         f"Cash is what reports cash flow: {named_cash}.",
         _sections_note(sections),
@@ -422,8 +435,24 @@ def cash_flow_rows(build: LayoutBuilder, sections: Mapping[str, str], cash_rows:
     return build.build("Cash flow statement", inflows.key, notes)._replace(inflows=inflows.key)
 
 
+def _place_ledgers(chart: Chart, sections: Mapping[str, str]) -> dict[str, list[str]]:
+    """Place the ledgers in the sections of the cash flow statement."""
+    placed: dict[str, list[str]] = {section: [] for section in _CASH_FLOW_ORDER}
+    uncategorized, elsewhere = set(chart.uncategorized()), {*chart.tree.cash, *chart.openings()}
+    chosen = _sections_of_ledgers(chart, sections)
+    for ledger_id in chart.tree.ordered:
+        if ledger_id in elsewhere:
+            continue
+        account_type, sub_type = chart.field(ledger_id, "financial_account_type"), chart.field(ledger_id, "sub_type")
+        from_ledger_up = (ledger_id, *chart.tree.hierarchy.ancestors(ledger_id))
+        named = next((chosen[candidate] for candidate in from_ledger_up if candidate in chosen), None)
+        section = named or sections.get(account_type) or sections.get(sub_type) or "operating"
+        placed.setdefault("uncategorized" if ledger_id in uncategorized else section, []).append(ledger_id)
+    return placed
+
+
 def _cash_rows(build: LayoutBuilder, net: Row, cash_rows: CashRows) -> bool:
-    """Add cash at the start and at the end, where it is known, and between them opening balances, if there are any.
+    """Add starting cash, opening balances and ending cash, where known.
 
     Cash at the end is that at the start, the opening balances and the net change. Returns whether there are opening
     balances.
@@ -437,13 +466,13 @@ def _cash_rows(build: LayoutBuilder, net: Row, cash_rows: CashRows) -> bool:
     if cash_rows.has_balances:
         starting = Row(f"starting_cash_balance{suffix}", start, "balance", "cash", 0, 1, "opening", ids)
         made_of.insert(0, build.add(starting))
-    has_openings = any(build.moved("opened", one) for one in openings)
+    has_openings = any(build.moved("opened", ledger_id) for ledger_id in openings)
     opened = Row(OPENING_BALANCES, "Opening balances", "balance", "cash", 0, -1, "opened", openings)
     opened = build.add(opened, shown=has_openings)
     if has_openings:
         made_of.insert(-1, opened)
     if cash_rows.has_balances:
-        terms = tuple((1, one.key) for one in made_of) if cash_rows.is_explained else ()
+        terms = tuple((1, row.key) for row in made_of) if cash_rows.is_explained else ()
         ending = made_of[0]._replace(key=f"ending_cash_balance{suffix}", label=end, measure="balance", favourable=1)
         if cash_rows.is_report:
             ending = ending._replace(terms=terms)
@@ -465,29 +494,35 @@ def _sections_note(sections: Mapping[str, str]) -> str:
 
 
 def _split_cash(build: LayoutBuilder, ending: Row) -> None:
-    """Add what is in accounts and what is owed on cards below the cash at the end, where there are both."""
+    """Add accounts and owed cards below ending cash, if both exist."""
     chart = build.chart
-    owed = tuple(one for one in ending.ledger_ids if chart.type_of(one) == LedgerType.LIABILITY)
-    held = tuple(one for one in ending.ledger_ids if one not in owed)
+    owed = tuple(ledger_id for ledger_id in ending.ledger_ids if chart.type_of(ledger_id) == LedgerType.LIABILITY)
+    held = tuple(ledger_id for ledger_id in ending.ledger_ids if ledger_id not in owed)
     if not owed or not held:
         return
-    are_cards = {chart.field(one, "financial_account_type") for one in owed} == {FinancialAccountType.CREDIT_CARD}
+    are_cards = {chart.field(ledger_id, "financial_account_type") for ledger_id in owed} == {
+        FinancialAccountType.CREDIT_CARD
+    }
     part = ending._replace(level=1, terms=(), children=())
     build.add(part._replace(key=CASH_PARTS[0], label="In accounts", ledger_ids=held))
     label = "Less owed on credit cards" if are_cards else "Less owed on cards and loans"
     build.add(part._replace(key=CASH_PARTS[1], label=label, ledger_ids=owed))
 
 
-def _customers_first(chart: Chart, ledger_ids: Sequence[str]) -> list[str]:
-    """Ledgers in display order, those of revenues before all others."""
+def _revenues_first(chart: Chart, ledger_ids: Sequence[str]) -> list[str]:
+    """Sort ledgers in display order, revenues before all others."""
     hierarchy = chart.tree.hierarchy
-    return sorted(ledger_ids, key=lambda one: chart.type_of(hierarchy.root(one)) != LedgerType.REVENUE)
+    return sorted(ledger_ids, key=lambda ledger_id: chart.type_of(hierarchy.root(ledger_id)) != LedgerType.REVENUE)
 
 
 def _sections_of_ledgers(chart: Chart, sections: Mapping[str, str]) -> dict[str, str]:
-    """Sections of the ledgers that a table names; what is neither a ledger nor a kind of ledgers is refused."""
+    """Read the sections of ledgers; refuse unknown names."""
     kinds = {*SubType, *FinancialAccountType}
-    kinds |= {chart.field(one, name) for one in chart.tree.names for name in ("sub_type", "financial_account_type")}
+    kinds |= {
+        chart.field(ledger_id, name)
+        for ledger_id in chart.tree.names
+        for name in ("sub_type", "financial_account_type")
+    }
     found = {}
     for text, section in sections.items():
         if not isinstance(section, str) or not section:
@@ -508,7 +543,7 @@ def _sections_of_ledgers(chart: Chart, sections: Mapping[str, str]) -> dict[str,
 
 
 def income_rows(build: LayoutBuilder) -> Layout:
-    """Rows of the income statement."""
+    """Make the rows of the income statement."""
     revenues, expenses = (_by_section(build.chart, kind) for kind in (LedgerType.REVENUE, LedgerType.EXPENSE))
 
     def section(of: Mapping[str, list[str]], key: str, title: str) -> Row:
@@ -540,7 +575,7 @@ def income_rows(build: LayoutBuilder) -> Layout:
 
 
 def _by_section(chart: Chart, kind: LedgerType) -> dict[str, list[str]]:
-    """Ledgers of a type by sub_type; those whose sub_type is unknown, or of another type, are the section of others."""
+    """Group ledgers of a type by sub_type, unknown ones as others."""
     found: dict[str, list[str]] = {}
     for ledger_id in chart.of_types(kind):
         sub_type = chart.field(ledger_id, "sub_type")
@@ -550,7 +585,7 @@ def _by_section(chart: Chart, kind: LedgerType) -> dict[str, list[str]]:
 
 
 def _other(kind: LedgerType) -> str:
-    """Key of the section of a type's other ledgers."""
+    """Return the key of the section of other ledgers."""
     return f"{kind}_other"
 
 
@@ -559,7 +594,7 @@ def _other_title(kind: LedgerType) -> str:
 
 
 def _other_note(kind: LedgerType, of: Mapping[str, list[str]]) -> str:
-    """State how many ledgers are in the section of others."""
+    """Say how many ledgers are in the section of others."""
     return (
         f"{_other_title(kind)} has {count_of(len(of[_other(kind)]), 'ledger')} of type {kind} whose sub_type is "
         "unknown, or belongs to another type."
@@ -567,7 +602,7 @@ def _other_note(kind: LedgerType, of: Mapping[str, list[str]]) -> str:
 
 
 def _unknown_types(build: LayoutBuilder, measure: Measure) -> list[Row]:
-    """Add the ledgers of unknown type; a total that includes them is not known."""
+    """Add ledgers of unknown type; totals with them are not known."""
     ids = build.chart.of_unknown_type()
     if not ids:
         return []
@@ -578,7 +613,7 @@ def _unknown_types(build: LayoutBuilder, measure: Measure) -> list[Row]:
 
 
 def _suspense(build: LayoutBuilder, notes: list[str]) -> Row:
-    """Add the two uncategorized ledgers and their sum to the assets, and a note that they are none."""
+    """Add the uncategorized ledgers to the assets, with a note."""
     ids = build.chart.uncategorized()
     section = StatementSection("suspense", "In suspense: not decided, not assets", ids, 1, "balance")
     row = build.section(section, level=1, total="Total in suspense, not assets")
@@ -588,9 +623,9 @@ def _suspense(build: LayoutBuilder, notes: list[str]) -> Row:
 
 
 def balance_rows(build: LayoutBuilder) -> Layout:
-    """Rows of the balance sheet."""
+    """Make the rows of the balance sheet."""
     chart = build.chart
-    all_known = not any(build.moved("balance", one) for one in chart.of_unknown_type())
+    all_known = not any(build.moved("balance", ledger_id) for ledger_id in chart.of_unknown_type())
 
     def total(of: str, factor: int, parts: Sequence[Row], ids: Sequence[str], favourable: int = 0) -> Row:
         shown = tuple(row.key for row in parts if row in build.shown)
@@ -629,10 +664,10 @@ def balance_rows(build: LayoutBuilder) -> Layout:
 
 
 def _sub_type_sections(build: LayoutBuilder, kind: LedgerType, notes: list[str]) -> list[Row]:
-    """Add a section for each sub_type of a type, and one for its other ledgers, which is noted."""
+    """Add a section for each sub_type, and one for other ledgers."""
     factor, favourable = (1 if kind == LedgerType.ASSET else -1), (-1 if kind == LedgerType.LIABILITY else 1)
     of = _by_section(build.chart, kind)
-    titles = {str(one): title for one, title in _TITLES.items() if TYPE_OF_SUB_TYPE[one] == kind}
+    titles = {str(sub_type): title for sub_type, title in _TITLES.items() if TYPE_OF_SUB_TYPE[sub_type] == kind}
     if _other(kind) in of:
         notes.append(_other_note(kind, of))
     return [
@@ -655,12 +690,12 @@ _SECTIONS = {*SubType} - {SubType.UNCATEGORIZED_ASSETS}
 
 
 def trial_rows(build: LayoutBuilder) -> Layout:
-    """Rows of the trial balance: every ledger's own balance."""
+    """Make the rows of the trial balance: every ledger's own balance."""
     ids = build.chart.tree.ordered
-    for one in ids:
-        path = build.chart.names.path(one)
-        row = Row(one, build.chart.tree.names[one], "ledger", "", 0, 1, "balance", (one,), path=path)
-        shown = build.moved("balance", one)
+    for ledger_id in ids:
+        path = build.chart.names.path(ledger_id)
+        row = Row(ledger_id, build.chart.tree.names[ledger_id], "ledger", "", 0, 1, "balance", (ledger_id,), path=path)
+        shown = build.moved("balance", ledger_id)
         build.left_out += not shown
         build.add(row, shown=shown)
     keys = tuple(row.key for row in build.shown)

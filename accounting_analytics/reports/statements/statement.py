@@ -1,4 +1,4 @@
-"""`Statement`: rows and columns of figures, each of which knows the line entries behind it."""
+"""`Statement`: rows and columns of figures, with their line entries."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Statement(Result):
     Parameters
     ----------
     title : str
-        What it is.
+        Name of the statement.
     columns : tuple of StatementColumn
         The columns as shown: periods, each with its comparisons, then total and average.
     rows : tuple of Row
@@ -55,12 +55,12 @@ class Statement(Result):
     scale : int
         Fraction digits of the amounts.
     company, currency : str or None
-        What the caller named.
+        Names in the heading.
     time_zone : str
         Zone that days are counted in.
     since : date or None
-        First day of the sums of a statement of balances that do not reach back to the beginning of the books: what it
-        shows is the movement since then.
+        First day of the sums of a statement of balances that do not reach back to the beginning of the books: it shows
+        the movement since then.
     notes : tuple of str
         Remarks for the reader.
     """
@@ -78,7 +78,10 @@ class Statement(Result):
     _names: LedgerNames
 
     def __getitem__(self, key: str | tuple[str, str]) -> Figure:
-        """Figure of a row and a column, or of a figure's key; of a row alone where there is one column."""
+        """Return the figure of a row and a column.
+
+        The key of a figure finds it too, and where there is one column, the row alone.
+        """
         if isinstance(key, tuple) and len(key) == 2:  # noqa: PLR2004 (row and column)
             return self.figures.figure(self._row_key(key[0]), self._column_key(key[1]))
         if isinstance(key, str) and key.rpartition(KEY_SEPARATOR)[0] in self.figures.layout.by_key:
@@ -91,7 +94,7 @@ class Statement(Result):
 
     @property
     def figures(self) -> StatementFigures:
-        """All figures, shown or not, and what they are made from: what other results are built on."""
+        """All figures, shown or not, for results that are built on them."""
         return self._figures
 
     @property
@@ -100,7 +103,10 @@ class Statement(Result):
         return self.figures.amounts_in
 
     def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
-        """Figures of a row by column key: the total of a ledger with its descendants, or its `own` amounts."""
+        """Return the figures of a row by column key.
+
+        For a ledger they are totals with its descendants, or its `own` amounts.
+        """
         key = self._row_key(name)
         if own:
             key = f"{OWN}{key}"
@@ -109,17 +115,18 @@ class Statement(Result):
         return {column.key: self.figures.figure(key, column.key) for column in self.columns}
 
     def column(self, key: str) -> ChosenColumn:
-        """One of the columns, by key or heading, for a picture of its payees."""
+        """Choose a column by key or heading, for a picture of its payees."""
         return ChosenColumn(self, self.figures.columns.by_key[self._column_key(key)])
 
     def value(self, row_key: str, column_key: str) -> Decimal | None:
-        """Exact amount (or percentage) of a cell; None where it is not known."""
+        """Return the exact amount or percentage of a cell; None where it is not known."""
         return self.figures.figure(row_key, column_key).exact()
 
     def text(self, row_key: str, column_key: str) -> str:
-        """Text of a cell, in `amounts_in`: negative amounts in parentheses, a dash for zero; empty for a heading.
+        """Return the text of a cell: negative in parentheses, zero as a dash.
 
-        A difference from the budget that is favourable or unfavourable has an F or U before it.
+        Amounts are in `amounts_in`; a heading has no text. A difference from the budget that is favourable or
+        unfavourable has an F or U before it.
         """
         if row_key not in self.figures.layout.by_key:
             return ""
@@ -129,12 +136,12 @@ class Statement(Result):
         return f"{mark[0].upper()} {text}" if mark else text
 
     def is_additive(self, row_key: str, column_key: str) -> bool:
-        """Whether a cell is a sum of line entries."""
+        """Test if a cell is a sum of line entries."""
         return self.figures.figure(row_key, column_key).is_additive
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The rows as shown, one column for each column; percentages in percent.
+        """The rows and columns as shown, with percentages in percent.
 
         Beside a difference from the budget ``2027-01 favourable`` says on which side of its row it is.
         """
@@ -154,7 +161,7 @@ class Statement(Result):
         return frame
 
     def tidy(self) -> pd.DataFrame:
-        """One row for each ledger and period: the ledger's own amount, for charts and pivots.
+        """Return a row for each ledger and period, with the ledger's own amount.
 
         With ``compare="prior_year"`` or ``"prior"`` the amounts of the earlier days are rows too, and so is what a
         budget states for the ledger. Sum or pivot by `kind` as well, or choose one, so that an amount is not added to
@@ -172,7 +179,9 @@ class Statement(Result):
             amount; ``amount``, null where there is no budget. A ledger without an amount in any of them is left out;
             changes, shares, totals and averages follow from these.
         """
-        columns = [one for one in self.columns if one.is_of_days or (one.kind == BUDGET and one.of != "total")]
+        columns = [
+            column for column in self.columns if column.is_of_days or (column.kind == BUDGET and column.of != "total")
+        ]
         figures = {
             row: [self.figures.own_figure(row, column) for column in columns]
             for row in self.figures.layout.by_key.values()
@@ -181,7 +190,7 @@ class Statement(Result):
         cells = [
             (row, column, figure)
             for row, of_row in figures.items()
-            if any(one.units for one in of_row)
+            if any(figure.units for figure in of_row)
             for column, figure in zip(columns, of_row, strict=True)
         ]
         frame = pd.DataFrame(
@@ -215,13 +224,14 @@ class Statement(Result):
             xlsxwriter (the extra ``excel``) is missing, the entries are more than a sheet has rows, or the file cannot
             be written.
         """
-        lines = [one for one in (self.company, self.title, self.subtitle()) if one]
+        lines = [text for text in (self.company, self.title, self.subtitle()) if text]
         write_workbook(self.figures, self.title, lines, self.notes, to_path(path, "path"))
 
     def to_csv(self, path: str | Path) -> None:
-        """Write a CSV file: label, key, level and kind of each row, and its exact amounts; an unknown one is empty.
+        """Write a CSV file with the label, key, level, kind and exact amounts of each row.
 
-        Beside a difference from the budget, ``2027-01 favourable`` is ``favourable``, ``unfavourable`` or empty.
+        An unknown amount is empty. Beside a difference from the budget, ``2027-01 favourable`` is ``favourable``,
+        ``unfavourable`` or empty.
 
         Parameters
         ----------
@@ -236,7 +246,7 @@ class Statement(Result):
         write_csv(self.figures, to_path(path, "path"))
 
     def summary(self) -> str:
-        """One line: the statement, its days, and its last total."""
+        """Return one line: the statement, its days, and its last total."""
         last = [row for row in self.rows if row.kind in {"total", "balance"} and not row.level][-1:]
         column = self.columns[0]
         figures = [f"{row.label} {self.text(row.key, column.key)}" for row in last]
@@ -244,13 +254,15 @@ class Statement(Result):
         return f"{self.heading()}: {', '.join(figures)}{more}."
 
     def heading(self) -> str:
-        """Title, company, days, currency: what stands above the statement."""
+        """Return the company, title, days and currency."""
         return ", ".join(filter(None, [self.company, f"{self.title} {self.subtitle()}"]))
 
     def subtitle(self) -> str:
-        """Days, currency, and the unit that amounts are shown in."""
+        """Return the days, the currency, and the unit of amounts."""
         shown = [period for column in self.columns if column.kind == "period" for _, period in column.periods]
-        days = Period(min(one.start_date for one in shown), max(one.end_date for one in shown), self.time_zone)
+        days = Period(
+            min(period.start_date for period in shown), max(period.end_date for period in shown), self.time_zone
+        )
         text = days_label(days)
         if self.figures.rules.of_balances:
             text = f"at the end of {day_label(days.end_date)}"
@@ -264,7 +276,10 @@ class Statement(Result):
         return iter(())
 
     def explain(self) -> str:
-        """Plain text in 80 columns: the statement with its notes; columns that do not fit are in blocks below."""
+        """Return the statement with its notes as plain text in 80 columns.
+
+        Columns that do not fit are in blocks below.
+        """
         has_letters = any(column.kind == "difference" for column in self.columns)
         return statement_text(self, TERMINAL_WIDTH, [f"{LEGEND}."] if has_letters else [])
 
@@ -279,19 +294,21 @@ class Statement(Result):
                 "kind": row.kind,
                 "level": row.level,
                 "section": row.section,
-                "amounts": {one.key: self.value(row.key, one.key) for one in self.columns if row.kind != "heading"},
+                "amounts": {
+                    column.key: self.value(row.key, column.key) for column in self.columns if row.kind != "heading"
+                },
                 **self._marks(row),
             }
             for row in self.rows
         ]
         columns = [
             {
-                "key": one.key,
-                "label": one.label,
-                "kind": one.kind,
-                "periods": [[period.start_date, period.end_date] for _, period in one.periods],
+                "key": column.key,
+                "label": column.label,
+                "kind": column.kind,
+                "periods": [[period.start_date, period.end_date] for _, period in column.periods],
             }
-            for one in self.columns
+            for column in self.columns
         ]
         return {
             "title": self.title,
@@ -305,9 +322,9 @@ class Statement(Result):
         }
 
     def _marks(self, row: Row) -> dict[str, dict[str, bool | None]]:
-        """Whether each difference from the budget is favourable, by the key of its column; nothing without any."""
-        differences = [one for one in self.columns if one.kind == "difference" and row.kind != "heading"]
-        marks = {one.key: _IS_FAVOURABLE.get(self.figures.mark(row, one)) for one in differences}
+        """Mark the differences from the budget, by the key of their column."""
+        differences = [column for column in self.columns if column.kind == "difference" and row.kind != "heading"]
+        marks = {column.key: _IS_FAVOURABLE.get(self.figures.mark(row, column)) for column in differences}
         return {"favourable": marks} if marks else {}
 
     def _repr_html_(self) -> str:
@@ -315,17 +332,20 @@ class Statement(Result):
         return figure_table_html(figure_table(self.figures, title, self.subtitle(), self.notes))
 
     def _row_key(self, text: object) -> str:
-        """Key of a row by its key, or by the name or path of one ledger; ledgers with amounts come before others."""
+        """Find a row by key, or by a ledger's name or path.
+
+        Ledgers with amounts come before others.
+        """
         rows = self.figures.layout.by_key
         if isinstance(text, str) and text in rows:
             return text
         found = self._names.matches(text)
-        in_statement = [one for one in found if one in rows]
+        in_statement = [ledger_id for ledger_id in found if ledger_id in rows]
         if found and not in_statement:
             ledger_id = min(found)
             raise InputError(f"ledger {self._names.path(ledger_id)} (id {ledger_id}) is not in this statement")
         shown = {row.key for row in self.rows}
-        with_amounts = [one for one in in_statement if one in shown or self._has_amount(one)]
+        with_amounts = [ledger_id for ledger_id in in_statement if ledger_id in shown or self._has_amount(ledger_id)]
         for unique in (with_amounts, in_statement):
             if len(unique) == 1:
                 return unique[0]
@@ -336,7 +356,7 @@ class Statement(Result):
         return find_row(self._names, text)
 
     def _has_amount(self, row_key: str) -> bool:
-        """Whether a row has an amount in any column, shown or not."""
+        """Test if a row has an amount in any column."""
         row = self.figures.layout.by_key[row_key]
         return any(self.figures.units(row, column) for column in self.columns)
 
@@ -344,18 +364,18 @@ class Statement(Result):
         if isinstance(text, str):
             if text in self.figures.columns.by_key:
                 return text
-            labelled = [one.key for one in self.columns if one.label == text]
+            labelled = [column.key for column in self.columns if column.label == text]
             if len(labelled) == 1:
                 return labelled[0]
         raise InputError(f"no column is {quote(text)}; there are {self._listed_columns()}")
 
     def _listed_columns(self) -> str:
-        return ", ".join(repr(one.key) for one in self.columns)
+        return ", ".join(repr(column.key) for column in self.columns)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChosenColumn:
-    """One column of a statement, for a picture of its payees.
+    """A column of a statement, for a picture of its payees.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The figures of a statement: from its rows, its columns and the sums of its lines, each made when it is asked for."""
+"""The figures of a statement, each made when it is asked for."""
 
 from __future__ import annotations
 
@@ -51,20 +51,20 @@ TRANSFERS = "transfers"
 
 @dataclass(frozen=True)
 class StatementFigures:
-    """The figures of a statement, and what they are made from.
+    """The figures of a statement by row and column.
 
     Attributes
     ----------
     columns, layout : Columns, Layout
-        What is shown, and all that can be asked for.
+        The columns and rows: those shown, and all by key.
     source : Source
-        What has the lines.
+        The sums, and the lines behind them.
     sums : mapping
         Signed units by ledger, of each span of days.
     unknown : mapping
-        Why spans of days are not known.
+        Reasons why spans of days are not known.
     rules : SpanRules
-        Which days a measure is of.
+        Rules for the days of each measure.
     ledgers : LedgerNames
         Names of all ledgers.
     starting : mapping or None
@@ -72,7 +72,7 @@ class StatementFigures:
     amounts_in : {"k", "M"} or None
         The unit that amounts are shown in.
     budget : Budget or None
-        What the budget states.
+        The budget that is compared.
     """
 
     columns: Columns
@@ -97,27 +97,30 @@ class StatementFigures:
         return self._made[key]
 
     def text(self, row_key: str, column_key: str) -> str:
-        """Return the text of a figure in the unit that amounts are shown in."""
+        """Return a figure's text in the unit of shown amounts."""
         return self.figure(row_key, column_key).text_in(self.amounts_in)
 
     def units(self, row: Row, column: StatementColumn) -> int:
-        """Units of a figure; zero where it is not known."""
+        """Return the units of a figure, zero where it is not known."""
         units = self.figure(row.key, column.key).units
         return units if isinstance(units, int) else 0
 
     def mark(self, row: Row, column: StatementColumn) -> Mark:
-        """Whether a change, or a difference from the budget, is favourable on the side of its row."""
+        """Mark a change or difference as favourable or unfavourable for its row."""
         units = self.figure(row.key, column.key).units if column.kind in _CHANGES else None
         if not units or not row.favourable or self.rules.of_balances:
             return ""
         return "favourable" if (units > 0) == (row.favourable > 0) else "unfavourable"
 
     def is_own(self, row: Row) -> bool:
-        """Whether a row is the own amount of one ledger."""
+        """Test if a row is the own amount of one ledger."""
         return row.kind == "own" or (row.kind == "ledger" and f"{OWN}{row.key}" not in self.layout.by_key)
 
     def spans(self, measure: Measure, column: StatementColumn) -> list[tuple[int, Span]]:
-        """Days that a column adds (1) or subtracts (-1) for a measure; credits are subtracted in a trial balance."""
+        """Return the signed spans of days that a column sums.
+
+        In a trial balance credits are subtracted.
+        """
         key = (measure, column.key)
         if key not in self._spans:
             side, periods = -1 if column.side == "credit" else 1, _periods(measure, column)
@@ -129,7 +132,7 @@ class StatementFigures:
         return self._spans[key]
 
     def selections(self, row: Row, column: StatementColumn) -> list[Selection]:
-        """Lines that a figure sums, where it is not made of others."""
+        """Select the lines that a figure sums."""
         if row.key == self.layout.outside:
             return self._outside_budget(row, column)
         spans = self.spans(row.measure, column)
@@ -137,7 +140,11 @@ class StatementFigures:
             return [Selection(row.factor * factor, span, row.ledger_ids) for factor, span in spans]
         ((side, span),) = spans
         starting, sums = self.starting or {}, self.sums.get(span, {})  # none of days that are not known
-        on_side = tuple(one for one in row.ledger_ids if (sums.get(one, 0) + starting.get(one, 0)) * side > 0)
+        on_side = tuple(
+            ledger_id
+            for ledger_id in row.ledger_ids
+            if (sums.get(ledger_id, 0) + starting.get(ledger_id, 0)) * side > 0
+        )
         return [Selection(side, span, on_side)]
 
     def entries(self, selections: Sequence[Selection]) -> pd.DataFrame:
@@ -146,71 +153,75 @@ class StatementFigures:
         return self.source.entries(selections, units_of(selections, sums))
 
     def flow_entries(self, rows: Sequence[Row], column: StatementColumn, *, sign: int = 1) -> pd.DataFrame | None:
-        """Return the cash flow lines of rows in a period, positive into cash, or out of it with -1; None if unknown."""
+        """Return the cash flow lines of rows, times `sign`; None if unknown."""
         parts = [part for row in rows for part in self.selections(row, column)]
         if not parts or any(part.span in self.unknown for part in parts):
             return None
-        ledger_ids = [one for part in parts for one in part.ledger_ids]
+        ledger_ids = [ledger_id for part in parts for ledger_id in part.ledger_ids]
         return self.entries([Selection(sign * parts[0].factor, parts[0].span, ledger_ids)])
 
     def flow_rows(self) -> list[Row]:
-        """Return the own flows of ledgers, but of transfers between own accounts."""
-        rows = self.layout.by_key.values()
-        return [one for one in rows if one.measure == "flow" and self.is_own(one) and one.section != TRANSFERS]
+        """Return the own flows of ledgers, without transfers."""
+        return [row for row in self._own_flow_rows() if row.section != TRANSFERS]
+
+    def _own_flow_rows(self) -> list[Row]:
+        return [row for row in self.layout.by_key.values() if row.measure == "flow" and self.is_own(row)]
 
     @property
     def transfers(self) -> set[str]:
         """Ledgers of transfers between own accounts."""
-        return {one for row in self.layout.by_key.values() if row.section == TRANSFERS for one in row.ledger_ids}
+        return {
+            ledger_id for row in self.layout.by_key.values() if row.section == TRANSFERS for ledger_id in row.ledger_ids
+        }
 
     def cash_side(self, column: StatementColumn, sign: int) -> pd.DataFrame | None:
-        """Return the cash flow lines of the entries that bring cash in (1), or take it out (-1); None if unknown.
+        """Return the lines of entries that bring cash in, or take it out.
 
-        What a journal entry moves is the sum of its lines, so that taxes withheld from wages are neither in nor out.
+        `sign` is 1 for entries that bring cash in, and -1 for those that take it out. The lines of an entry are summed,
+        so that taxes withheld from wages are neither in nor out.
         """
         if column.key not in self._sides:
-            rows = [one for one in self.layout.by_key.values() if one.measure == "flow" and self.is_own(one)]
-            lines = self.flow_entries(rows, column)
+            lines = self.flow_entries(self._own_flow_rows(), column)
             self._sides[column.key] = {} if lines is None else sides_of(lines, self.source.scale)
         return self._sides[column.key].get(sign)
 
     def has_lines(self, figure: Figure) -> bool:
-        """Whether a figure that is a sum of line entries has any."""
-        return any(one in self.sums[part.span] for part in figure.selections for one in part.ledger_ids)
+        """Test if a sum of line entries has any."""
+        return any(ledger_id in self.sums[part.span] for part in figure.selections for ledger_id in part.ledger_ids)
 
     def _make(self, row: Row, column: StatementColumn) -> Figure:
         terms = self._terms(row, column)
-        signs, of = tuple(sign for sign, _ in terms), tuple(one for _, one in terms)
+        signs, figures = tuple(sign for sign, _ in terms), tuple(figure for _, figure in terms)
         make = partial(
             Figure,
             f"{row.key}{KEY_SEPARATOR}{column.key}",
             f"{row.label}, {self._heading(column)}",
-            terms=of,
+            terms=figures,
             signs=signs,
             scale=self.source.scale,
         )
         if none := self._why_none(row, column):
             return make(None, f"it is not known: {none}", kind="none", terms=(), signs=())
         why = self._why_unknown(row, column)
-        if not why and any(one.units is None for one in of):
+        if not why and any(figure.units is None for figure in figures):
             why = "a figure that it is made of is not known"
         if why:
             return make(None, f"it is not known: {why}")
         if row.kind == "percent":
-            part, whole = (int(one.units or 0) for one in of)
+            part, whole = (int(figure.units or 0) for figure in figures)
             return figure_of_quotient(
                 partial(make, signs=("+", "/")), part, whole, self.layout.by_key[row.terms[1][1]].label
             )
         if column.is_percent or column.kind == "average":
-            return self._quotient(make, column, of)
+            return self._quotient(make, column, figures)
         if terms:
             made_of = "stated" if column.kind == BUDGET and not row.terms else "calculated"
             return self._total(make, column, terms, made_of)
         return self._sum(make, row, column)
 
     def _quotient(self, make: Callable[..., Figure], column: StatementColumn, terms: Sequence[Figure]) -> Figure:
-        """Average of columns, or percentage of two figures that are known."""
-        values = [int(one.units or 0) for one in terms]
+        """Make an average of columns, or a percentage."""
+        values = [int(term.units or 0) for term in terms]
         if column.kind == "average":
             units = rounded_quotient(sum(values), len(values))
             made_of = f"the average of {len(terms)} columns, rounded to {self.source.scale} digits"
@@ -232,22 +243,24 @@ class StatementFigures:
         terms: Sequence[tuple[str, Figure]],
         made_of: str = "calculated",
     ) -> Figure:
-        """Sum of figures that are known; it has their lines, where each of them has its own."""
+        """Sum known figures, with their lines if each has some."""
         factors = [-1 if sign == "-" else 1 for sign, _ in terms]
-        of = [one for _, one in terms]
-        units = sum(factor * int(one.units or 0) for factor, one in zip(factors, of, strict=True))
-        names = (f"{sign} {one.label.removesuffix(f', {self._heading(column)}')}" for sign, one in terms)
+        figures = [figure for _, figure in terms]
+        units = sum(factor * int(figure.units or 0) for factor, figure in zip(factors, figures, strict=True))
+        names = (f"{sign} {figure.label.removesuffix(f', {self._heading(column)}')}" for sign, figure in terms)
         selections = [
             part._replace(factor=factor * part.factor)
-            for factor, one in zip(factors, of, strict=True)
-            for part in one.selections
+            for factor, figure in zip(factors, figures, strict=True)
+            for part in figure.selections
         ]
-        load = partial(self.source.entries, selections, units) if all(one.is_additive for one in of) else None
+        load = (
+            partial(self.source.entries, selections, units) if all(figure.is_additive for figure in figures) else None
+        )
         made_of = f"{made_of}: {' '.join(names).removeprefix('+ ')}"
         return make(units, made_of, selections=selections if load else (), _load_entries=load)
 
     def _sum(self, make: Callable[..., Figure], row: Row, column: StatementColumn) -> Figure:
-        """Sum of line entries, and of what was supplied or reported instead of them."""
+        """Sum line entries, and a supplied or reported balance."""
         selections = self.selections(row, column)
         moved = units_of(selections, self.sums)
         load = partial(self.source.entries, selections, moved)
@@ -273,7 +286,7 @@ class StatementFigures:
         return make(starting + moved, made_of, terms=terms, signs=("+", "+"), selections=selections)
 
     def _terms(self, row: Row, column: StatementColumn) -> SignedFigures:
-        """Figures that a figure is made of, with their signs; none of a sum of lines."""
+        """Return the signed figures that a figure is made of."""
         if column.kind == BUDGET:
             return self._budget_terms(row, column)
         others = [self.figure(row.key, key) for key in column.terms]
@@ -285,17 +298,17 @@ class StatementFigures:
             signs = "+-" if column.kind in {"change_pct", "difference"} else "+" * len(others)
             return list(zip(signs, others, strict=True))
         if row.key == self.layout.inflows:
-            own = [one for one in self.layout.by_key.values() if one.measure == "flow" and self.is_own(one)]
-            return [("+", self.figure(one.key, column.key)) for one in own if self.units(one, column) > 0]
+            own_rows = self._own_flow_rows()
+            return [("+", self.figure(own.key, column.key)) for own in own_rows if self.units(own, column) > 0]
         return [("-" if factor < 0 else "+", self.figure(key, column.key)) for factor, key in row.terms]
 
     def _budget_terms(self, row: Row, column: StatementColumn) -> SignedFigures:
-        """Figures that a budget is made of: those of the rows that it totals, of the rows below, and stated amounts."""
+        """Return the terms of a budget: totalled rows, children, stated amounts."""
         if row.measure not in {"movement", "flow"} or row.key == self.layout.outside:
             return []
         if row.terms:
             others = [("-" if factor < 0 else "+", self.figure(key, column.key)) for factor, key in row.terms]
-            known = [(sign, one) for sign, one in others if one.kind != "none"]
+            known = [(sign, figure) for sign, figure in others if figure.kind != "none"]
             return known if row.kind != "percent" or self._has_margin(row, column) else []
         found: SignedFigures = []
         below: set[BudgetLine] = set()
@@ -308,9 +321,10 @@ class StatementFigures:
         return [*found, *(("+", self._stated(row, line)) for line in direct)]
 
     def _budget_lines(self, row: Row, column: StatementColumn) -> list[BudgetLine]:
-        """Amounts that the budget states for a row; of a month that it has none of, there are none in the column.
+        """Return the amounts that the budget states for a row.
 
-        What is stated for a parent is of its total, not of its own amount, unless it says so.
+        There are none in a column with a month that has no amount at all. An amount of a parent is of its total, not of
+        its own amount, unless it says so.
         """
         months = column.months
         if self.budget is None or not self.budget.covers(months):
@@ -319,19 +333,22 @@ class StatementFigures:
         return [line for line in self.budget.of(row.ledger_ids, months) if line.is_own or not is_part]
 
     def _has_margin(self, row: Row, column: StatementColumn) -> bool:
-        """Whether each section with amounts that a margin is made of has a budget: without, it would be too high."""
+        """Test if each section of a margin has a budget.
+
+        Without one of them the margin would be too high.
+        """
         if row.terms:
             return all(self._has_margin(self.layout.by_key[key], column) for _, key in row.terms)
         is_whole = row.key == self.layout.share_of
         return bool(self._budget_lines(row, column)) or not (is_whole or row in self.layout.shown)
 
     def _is_parent(self, ledger_id: str) -> bool:
-        """Whether the total of a ledger is known and has other ledgers."""
+        """Test if a ledger's total is known and has other ledgers."""
         row = self.layout.by_key.get(ledger_id)
         return row is not None and row.is_known and len(row.ledger_ids) > 1
 
     def own_figure(self, row: Row, column: StatementColumn) -> Figure:
-        """Return the figure of a ledger's own amount, or what the budget states for the ledger itself, a parent too."""
+        """Return a ledger's own figure, or the budget stated for it."""
         figure = self.figure(row.key, column.key)
         if column.kind != BUDGET or self.budget is None or not self.budget.covers(column.months):
             return figure
@@ -339,14 +356,14 @@ class StatementFigures:
         return figure_of_terms(figure.key, figure.label, stated) if stated else figure
 
     def _stated(self, row: Row, line: BudgetLine) -> Figure:
-        """Figure of an amount that the budget states, positive on the side of its row."""
+        """Make the figure of a stated amount, signed as its row."""
         where = f"{self.budget.source if self.budget else BUDGET}, row {line.row}"
         key = f"{BUDGET} row {line.row}{KEY_SEPARATOR}{line.month:%Y-%m}"
         label = f"{self.ledgers.name(line.ledger_id)}, {month_label(line.month)} ({where})"
         return Figure(key, label, row.factor * line.units, f"stated in {where}", scale=self.source.scale)
 
     def _outside_budget(self, row: Row, column: StatementColumn) -> list[Selection]:
-        """Lines of the months of a column in ledgers without a budget of the month."""
+        """Select the lines of ledgers and months without a budget."""
         selections = []
         for month in (month for _, period in column.periods for month in whole_months(period)):
             budgeted = {
@@ -356,31 +373,31 @@ class StatementFigures:
             }
             span = self.rules.span(row.measure, month)
             if span not in self.unknown:
-                others = tuple(one for one in row.ledger_ids if one not in budgeted)
+                others = tuple(ledger_id for ledger_id in row.ledger_ids if ledger_id not in budgeted)
                 selections.append(Selection(row.factor, span, others))
         return selections
 
     def has_budget(self, column: StatementColumn) -> bool:
-        """Whether a budget stands beside a column, and has an amount in each of its months."""
+        """Test if a column's budget has an amount in each month."""
         is_beside = f"{column.key} {BUDGET}" in self.columns.by_key
         return self.budget is not None and is_beside and self.budget.covers(column.months)
 
     def _heading(self, column: StatementColumn) -> str:
-        """Heading of a column, with that of the column that its budget stands beside."""
+        """Write the heading of a column, with that of its period."""
         if column.kind not in {BUDGET, *_DIFFERENCES} or column.of is None:
             return column.label
         return f"{self.columns.by_key[column.of].label} {column.label.lower()}"
 
     def _starting_units(self, row: Row, column: StatementColumn) -> int | None:
-        """Supplied starting balances in a sum; None in one that has none, such as a change, where they cancel."""
+        """Return supplied starting balances, unless they cancel out."""
         count = sum(factor for factor, _ in column.periods)
         if self.starting is None or not count or row.measure not in {"balance", "opening", "earlier_years"}:
             return None
         (part, *_) = self.selections(row, column)
-        return part.factor * sum(self.starting.get(one, 0) for one in part.ledger_ids)
+        return part.factor * sum(self.starting.get(ledger_id, 0) for ledger_id in part.ledger_ids)
 
     def _why_none(self, row: Row, column: StatementColumn) -> str:
-        """Why there is no amount: balances beside flows have no average, no share, and no total over gaps."""
+        """Return why there is no amount here, else nothing."""
         if row.kind == "percent" and (column.terms or column.kind == "change"):
             return "percentages are compared side by side"
         if column.kind in {BUDGET, *_DIFFERENCES} or row.key == self.layout.outside:
@@ -392,11 +409,13 @@ class StatementFigures:
         if column.kind in {"average", "share"}:
             return f"a balance has no {column.kind} here"
         periods = sorted((period.start_date, period.end_date) for _, period in column.periods)
-        gaps = [one for one, following in pairwise(periods) if following[0] - one[1] != dt.timedelta(days=1)]
+        gaps = [
+            earlier for earlier, following in pairwise(periods) if following[0] - earlier[1] != dt.timedelta(days=1)
+        ]
         return "the columns do not follow each other" if column.kind == "total" and gaps else ""
 
     def _why_no_budget(self, row: Row, column: StatementColumn) -> str:
-        """Why there is no budget of a row, or nothing that is outside of it."""
+        """Return why a row has no budget, else nothing."""
         if column.kind == BUDGET:
             return "" if self._budget_terms(row, column) else "the budget has no amount for it in these months"
         if column.kind in _DIFFERENCES:
@@ -405,13 +424,13 @@ class StatementFigures:
         return "" if self.has_budget(column) else "it is of columns that have a budget in each month"
 
     def _why_unknown(self, row: Row, column: StatementColumn) -> str:
-        """Why a figure is not known, but for its terms; empty where it is."""
+        """Return why a figure is not known, else nothing."""
         if not row.is_known:
             return f"ledgers whose parent or type is unknown might belong to {row.label}"
         if column.kind == "average" and not column.terms:
             return "no column is a whole period"
         if row.kind == "percent" or column.kind == "share":
-            return self._why_nofigure_of_quotient(column)
+            return self._why_no_quotient(column)
         if column.kind == BUDGET or column.terms or row.terms or row.key == self.layout.inflows:
             return ""
         if self.starting is not None and row.measure in {"earlier_years", "this_year"} and self._is_within_year(column):
@@ -419,19 +438,22 @@ class StatementFigures:
         spans = (span for _, span in self.spans(row.measure, column))
         return next((self.unknown[span] for span in spans if span in self.unknown), "")
 
-    def _why_nofigure_of_quotient(self, column: StatementColumn) -> str:
-        """Why a share of the lines with some tags is not known: their costs may be among those without a tag."""
+    def _why_no_quotient(self, column: StatementColumn) -> str:
+        """Return why a quotient of tagged lines is not known.
+
+        Costs of a tag may be among the lines without a tag.
+        """
         if not isinstance(self.source, TaggedLines):
             return ""
         of = self.columns.by_key[column.terms[0]] if column.terms else column
         return self.source.why_no_margin([span for _, span in self.spans("movement", of)])
 
     def _is_within_year(self, column: StatementColumn) -> bool:
-        """Whether supplied balances may have earnings of the fiscal year of a column."""
+        """Test if supplied balances may have earnings of the fiscal year."""
         return any(self.rules.is_within_year(period) for _, period in column.periods)
 
     def _sum_text(self, row: Row) -> str:
-        """Describe what a figure is the sum of."""
+        """Describe the line entries that a figure sums."""
         since = self.rules.opening.since
         up_to = f"its line entries up to the day{f' since {day_label(since)}' if since else ''}"
         measured = {
@@ -444,26 +466,29 @@ class StatementFigures:
 
 
 def sides_of(lines: pd.DataFrame, scale: int) -> dict[int, pd.DataFrame]:
-    """Lines of the journal entries that bring cash in (1), and that take it out (-1), by their ``figure_amount``."""
+    """Split lines by entries that bring cash in (1) or out (-1)."""
     moved: defaultdict[str, int] = defaultdict(int)
     entries = entry_ids(lines)
     amounts = exact_amounts(lines["figure_amount"], scale, lines["id"]).column
     for entry, amount in zip(entries, amounts, strict=True):
         moved[entry] += to_minor_units(amount, scale)
-    return {sign: lines[np.array([sign * moved[one] > 0 for one in entries], dtype=bool)] for sign in (1, -1)}
+    return {sign: lines[np.array([sign * moved[entry] > 0 for entry in entries], dtype=bool)] for sign in (1, -1)}
 
 
 def _periods(measure: Measure, column: StatementColumn) -> Sequence[tuple[int, Period]]:
-    """Periods of a column for a measure: a total of cash starts with the first period and ends with the last."""
+    """Return the periods of a column that a measure sums.
+
+    A total of cash starts with the first period and ends with the last.
+    """
     if column.kind == "total" and measure == "opening":
-        return [min(column.periods, key=lambda one: one[1].start_date)]
+        return [min(column.periods, key=lambda signed_period: signed_period[1].start_date)]
     if column.kind == "total" and measure == "balance":
-        return [max(column.periods, key=lambda one: one[1].end_date)]
+        return [max(column.periods, key=lambda signed_period: signed_period[1].end_date)]
     return column.periods
 
 
 def _without_sign(figure: Figure) -> Figure:
-    """Figure of the size of a negative amount; another is as it is."""
+    """Return the size of a negative amount, or the figure itself."""
     if not isinstance(figure.units, int) or figure.units >= 0:
         return figure
     return figure_of_terms(f"{figure.key} size", f"{figure.label} without its sign", [("-", figure)])

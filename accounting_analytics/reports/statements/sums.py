@@ -1,4 +1,4 @@
-"""What statements are made of: exact sums of line entries by ledger and days, and the lines behind each sum."""
+"""Exact sums of line entries by ledger and days, for statements."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ FLOWS = ("flow", "opened")
 
 
 class SpanRules(NamedTuple):
-    """Which days the measures of a statement are of.
+    """Rules for the days that the measures of a statement sum.
 
     Attributes
     ----------
     opening : Opening
-        From when balances are known; nothing is known of days before the first entry.
+        Day from which balances are known; nothing is known of days before the first entry.
     fiscal_year_start_month : int
         Month that a fiscal year starts in.
     of_balances : bool
@@ -54,7 +54,10 @@ class SpanRules(NamedTuple):
     loaded_from: dt.date
 
     def span(self, measure: Measure, period: Period) -> Span:
-        """Days of a measure in a column's period, since the books begin; of an earlier one, days that have no lines."""
+        """Return the days that a measure sums in a column's period.
+
+        They begin with the books; an earlier period has days without lines.
+        """
         start, end, since = period.start_date, period.end_date, self.opening.since
         if first_entry := self.opening.first_entry:
             if end < first_entry:
@@ -73,24 +76,27 @@ class SpanRules(NamedTuple):
         return Span(first, end) if measure == "this_year" else Span(since, min(day_before(first), end))
 
     def why_unknown(self, span: Span) -> str:
-        """Why nothing is known of some days, whatever is loaded; empty where something is."""
+        """Return why days are never known, whatever is loaded, else nothing."""
         is_before = span.first is None and span.last == dt.date.min
         first = self.opening.first_entry
         return f"the books begin on {day_label(first)}" if first and is_before else ""
 
     def is_within_year(self, period: Period) -> bool:
-        """Whether sums begin within the fiscal year of a column, so that what is added to them may be of that year."""
+        """Test if sums begin within the fiscal year of a column.
+
+        Balances that are added to them may then have earnings of that year.
+        """
         since = self.opening.since
         return since is not None and self._year_start(period.end_date) < since <= period.end_date
 
     def _year_start(self, day: dt.date) -> dt.date:
-        """First day of the fiscal year of a day."""
+        """Return the first day of a fiscal year."""
         year = day.year if day.month >= self.fiscal_year_start_month else day.year - 1
         return dt.date(max(year, 1), self.fiscal_year_start_month, 1)
 
 
 class Source(Protocol):
-    """What has the sums and the lines behind them."""
+    """Sums by ledger and days, with the lines behind them."""
 
     is_report: bool
     is_tagged: bool
@@ -102,29 +108,29 @@ class Source(Protocol):
 
     @property
     def loaded(self) -> Period:
-        """The days that it has."""
+        """The loaded days."""
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks for the reader."""
 
     def missing(self, span: Span, needed: Collection[str] = ()) -> str:
-        """Why the lines of some days, of the needed ledgers, are not all there; empty where they are."""
+        """Return why needed lines of some days are missing, else nothing."""
 
     def sums(self, spans: Collection[Span]) -> Mapping[Span, Mapping[str, int]]:
-        """Signed units by ledger, debits positive."""
+        """Sum signed units by ledger, debits positive."""
 
     def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
-        """Return the lines of some parts, with ``figure_amount``; they sum to `units`."""
+        """Return the lines of some parts, which sum to `units`."""
 
     def shown_lines(
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
     ) -> list[ShownLine] | None:
-        """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
+        """Return the lines of ledgers and days, unless they exceed `limit`."""
 
 
 class ReportSource:
-    """A cash flow report, whose lines are behind its flows; its balances were only reported."""
+    """A cash flow report as a source; its balances have no lines."""
 
     def __init__(self, report: CashFlowReport, openings: Collection[str] = ()) -> None:
         exact = report.exact()
@@ -153,8 +159,8 @@ class ReportSource:
         self.notes = (*tag_notes(report.tag_ids), *remarks, *report.notes)
 
     def _opened(self, lines: pd.DataFrame, openings: Collection[str], net: Mapping[str, Decimal]) -> dict[str, int]:
-        """Units of the entries of opening balances by ledger; a report whose lines do not show them is refused."""
-        if lines.empty and any(net.get(one) for one in openings):
+        """Sum opening balances by ledger; refuse reports that do not show them."""
+        if lines.empty and any(net.get(ledger_id) for ledger_id in openings):
             raise InputError(
                 "the report has opening balances and no lines, so which other flows are of their entries is not known: "
                 "recompute it with lines=True, or choose days without them"
@@ -166,9 +172,14 @@ class ReportSource:
         return opened
 
     def require_same_cash(self, cash: Collection[str]) -> None:
-        """Refuse a chart of accounts in which other ledgers report cash flow: amounts would be in no row."""
+        """Refuse a chart with other cash ledgers, which would hide amounts."""
         balances = () if self.is_tagged else (self.starting, self.ending)
-        others = {one for of_ledgers in balances for one, units in of_ledgers.items() if units and one not in cash}
+        others = {
+            ledger_id
+            for of_ledgers in balances
+            for ledger_id, units in of_ledgers.items()
+            if units and ledger_id not in cash
+        }
         others |= (self.flows.keys() | self.opened.keys()) & set(cash)
         if others:
             raise InputError(
@@ -181,7 +192,7 @@ class ReportSource:
         return ""
 
     def sums(self, spans: Collection[Span]) -> dict[Span, Mapping[str, int]]:
-        """Flows of the period, and the balances that the report states."""
+        """Return the flows and the balances that the report states."""
         last = self.report.period.end_date
         balances = {True: self.ending, False: self.starting}
         flows = {True: self.opened, False: self.flows}
@@ -201,11 +212,11 @@ class ReportSource:
         names: LedgerNames,  # noqa: ARG002 (a report's lines have the names)
         limit: int,
     ) -> list[ShownLine] | None:
-        """Return the report's lines in the order of time, if it has them and not more than `limit`; none is of cash."""
+        """Return the report's lines, unless it has none or too many."""
         found, opened = self.report.figures.shown_lines(ledger_ids, limit), self._entries_of_openings
         if found is None or not opened:
             return found
-        return [one._replace(is_flow=one.entry not in opened, is_opening=one.entry in opened) for one in found]
+        return [line._replace(is_flow=line.entry not in opened, is_opening=line.entry in opened) for line in found]
 
     @property
     def _entries_of_openings(self) -> set[str]:

@@ -1,4 +1,4 @@
-"""A statement as a table of figures for notebooks and pages, with the lines behind its figures."""
+"""A statement as a table of figures for notebooks and pages."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ def _cell(figures: StatementFigures, row: Row, column: StatementColumn) -> Figur
 
 
 def _entries(figures: StatementFigures) -> EntriesData:
-    """Collect the lines of the sums, where a page can carry them, and the terms of the other figures."""
+    """Collect the lines of sums, and the terms of other figures."""
     rows = [row for row in figures.layout.shown if row.kind != "heading"]
     shown = {row.key: [figures.figure(row.key, column.key) for column in figures.columns.shown] for row in rows}
     flows = [row.key for row in rows if row.measure in {*FLOWS, "movement"} and not row.terms]
     sums = [
-        one for key in flows or shown for one in shown[key] if one.selections and not one.terms
+        figure for key in flows or shown for figure in shown[key] if figure.selections and not figure.terms
     ]  # without balances beside flows
     return entries_of(
         lines_behind(figures, sums, MAX_LINES),
         sums,
-        (one for of_row in shown.values() for one in of_row),
+        (figure for of_row in shown.values() for figure in of_row),
         scale=figures.source.scale,
         name=figures.ledgers.name,
         call="statement[{row!r}, {column!r}].entries",
@@ -71,11 +71,11 @@ def _entries(figures: StatementFigures) -> EntriesData:
 
 
 def lines_behind(figures: StatementFigures, shown: Sequence[Figure], limit: int) -> LineTable | None:
-    """Collect the lines of figures; None where they are more than `limit`, or a report was made without them."""
-    selections = [part for one in shown for part in one.selections]
+    """Collect the lines of figures, unless they exceed `limit` or are missing."""
+    selections = [part for figure in shown for part in figure.selections]
     spans = [part.span for part in selections if not part.span.is_empty]
     if not spans:
         return LineTable((), selections)
-    ledger_ids = {one for part in selections for one in part.ledger_ids}
+    ledger_ids = {ledger_id for part in selections for ledger_id in part.ledger_ids}
     found = figures.source.shown_lines(spans, ledger_ids, figures.ledgers, limit)
     return None if found is None else LineTable(found, selections)

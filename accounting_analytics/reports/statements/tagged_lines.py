@@ -1,4 +1,4 @@
-"""Lines of a statement by their tags: those that have some tags, or a part of the lines for each tag."""
+"""Lines of a statement by tags: a selection, or a part for each tag."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.selections import Selection
 
 TAG = "tag"
-"""What ``columns`` is for a column of each tag."""
+"""Value of ``columns`` for a column of each tag."""
 SEVERAL, WITHOUT = "several", "without"
 _LISTED = 10
-"""How many tags a message names."""
+"""A message names at most this many tags."""
 
 
 class TaggedLines:
-    """Lines of some days in parts, each of which a span names by its ``tag``.
+    """Lines of some days in parts; the ``tag`` of a span names a part.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class TaggedLines:
     parts : mapping
         The lines of each part; of one that has all, the name is empty.
     notes : tuple of str
-        What is counted.
+        Remarks on the lines that are counted.
     costs_without_tag : LineSource, optional
         Lines of expenses without a tag of the group, which may be costs of any part.
     is_split : bool
@@ -65,18 +65,18 @@ class TaggedLines:
         self.notes = (*notes, *lines.notes)
 
     def missing(self, span: Span, needed: Collection[str] = ()) -> str:
-        """Why the lines of some days are not all there; empty where nothing is known to be missing."""
+        """Return why lines of some days are missing, else nothing."""
         return self._lines.missing(span, needed)
 
     def sums(self, spans: Collection[Span]) -> dict[Span, dict[str, int]]:
-        """Signed units by ledger, debits positive."""
+        """Sum signed units by ledger, debits positive."""
         found: dict[Span, dict[str, int]] = {}
         for name, part in self._parts.items():
             found |= part.sums([span for span in spans if span.tag == name])
         return found
 
     def why_no_margin(self, spans: Collection[Span]) -> str:
-        """Why costs of some days are not all those of their tags; empty where every line of expenses has a tag."""
+        """Return why costs of tags are not complete, else nothing."""
         if self._costs_without_tag is None or (self._is_split and self._parts.keys() == {span.tag for span in spans}):
             return ""
         if any(span.tag == WITHOUT for span in spans):
@@ -88,11 +88,11 @@ class TaggedLines:
         return f"lines of {count_of(len(ledger_ids), 'expense ledger')} have no tag of the group"
 
     def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
-        """Return the lines of some parts, each with the sign it was summed with in ``figure_amount``."""
+        """Return the lines of some parts with signed amounts in ``figure_amount``."""
         frames = []
         for name, part in self._parts.items():
-            if chosen := [one for one in parts if one.span.tag == name]:
-                of_part = units_of(chosen, part.sums({one.span for one in chosen}))
+            if chosen := [selection for selection in parts if selection.span.tag == name]:
+                of_part = units_of(chosen, part.sums({selection.span for selection in chosen}))
                 frames.append(part.entries(chosen, of_part))
                 units -= of_part
         if units:
@@ -102,7 +102,7 @@ class TaggedLines:
     def shown_lines(
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
     ) -> list[ShownLine] | None:
-        """Return the lines of some ledgers and days in the order of time, if they are not more than `limit`."""
+        """Return the lines of ledgers and days, unless they exceed `limit`."""
         found: list[ShownLine] = []
         for name, part in self._parts.items():
             of_part = [span for span in spans if span.tag == name]
@@ -114,7 +114,7 @@ class TaggedLines:
 
 
 class Tags(NamedTuple):
-    """What a statement was asked for: lines that have all of some tags, or a column for each tag of a group."""
+    """Requested tags: lines with some tags, or columns of a group."""
 
     tag_ids: tuple[str, ...]
     tag_group: str | None
@@ -123,7 +123,7 @@ class Tags(NamedTuple):
     def choose(
         self, lines: LineSource, days: Period, counted: Collection[str], costs: Collection[str], *, of_flows: bool
     ) -> tuple[TaggedLines, list[StatementColumn]]:
-        """Return the lines of the counted ledgers by their tags, and the columns of a statement that they split.
+        """Choose the counted lines by their tags, and the columns of parts.
 
         `costs` are the ledgers of expenses.
         """
@@ -131,27 +131,27 @@ class Tags(NamedTuple):
         frame = _lines_of_days(lines, used, counted, of_flows=of_flows)
         tags = _tags_of(frame)
         asked = _find_tags(self.tag_ids, lines)
-        groups = {one.group for of_line in tags for one in of_line if one.tag in asked}
+        groups = {tag.group for of_line in tags for tag in of_line if tag.id in asked}
         of_costs = frame[frame["ledger_id"].isin(list(costs))]
         if asked:
-            frame = _where(frame, [asked.keys() <= {one.tag for one in of_line} for of_line in tags])
+            frame = _where(frame, [asked.keys() <= {tag.id for tag in of_line} for of_line in tags])
             tags = _tags_of(frame)
         notes = tag_notes(tuple(asked.values()))
         if self.are_columns:
             group = _group_of(tags, self.tag_group)
             groups.add(group)
-        has_none = [not groups <= {one.group for one in of_line} for of_line in _tags_of(of_costs)]
+        has_none = [not groups <= {tag.group for tag in of_line} for of_line in _tags_of(of_costs)]
         costs_without_tag = None if of_flows else _part(lines, _where(of_costs, has_none), days, of_flows=False)
         if not self.are_columns:
             part = _part(lines, frame, days, of_flows=of_flows)
             return TaggedLines(lines, {"": part}, notes, costs_without_tag), []
         labels = [_part_of(of_line, group) for of_line in tags]
-        names = {one.part: one.name for of_line in tags for one in of_line if one.group == group}
-        names = dict(sorted(names.items(), key=lambda item: (item[1].casefold(), item[0])))
+        names = {tag.part: tag.name for of_line in tags for tag in of_line if tag.group == group}
+        names = dict(sorted(names.items(), key=lambda part_and_name: (part_and_name[1].casefold(), part_and_name[0])))
         names |= {SEVERAL: "Several tags", WITHOUT: "Without a tag"}
         shown = {name: text for name, text in names.items() if name in set(labels)} or {WITHOUT: names[WITHOUT]}
         parts = {
-            name: _part(lines, _where(frame, [one == name for one in labels]), days, of_flows=of_flows)
+            name: _part(lines, _where(frame, [label == name for label in labels]), days, of_flows=of_flows)
             for name in shown
         }
         periods = ((1, days),)
@@ -161,14 +161,14 @@ class Tags(NamedTuple):
 
 
 class _Tag(NamedTuple):
-    tag: str
+    id: str
     name: str
     group: str
 
     @property
     def part(self) -> str:
-        """Name of the lines that have this tag alone, which is also the key of their column."""
-        return f"{TAG}:{self.tag}"
+        """Key of the lines, and of the column, with this tag alone."""
+        return f"{TAG}:{self.id}"
 
 
 def _where(frame: pd.DataFrame, is_kept: Sequence[bool]) -> pd.DataFrame:
@@ -176,7 +176,7 @@ def _where(frame: pd.DataFrame, is_kept: Sequence[bool]) -> pd.DataFrame:
 
 
 def _lines_of_days(lines: LineSource, days: Period, counted: Collection[str], *, of_flows: bool) -> pd.DataFrame:
-    """Lines of some days that a statement counts; those of a cash flow statement are of entries that touch cash."""
+    """Return the counted lines of some days, whose tags must be known."""
     span = Span(days.start_date, days.end_date)
     frame = lines.flow_lines(span) if of_flows else lines.lines(span)
     frame = frame[frame["ledger_id"].isin(list(counted))]
@@ -188,10 +188,15 @@ def _lines_of_days(lines: LineSource, days: Period, counted: Collection[str], *,
 
 
 def _tags_of(frame: pd.DataFrame) -> list[list[_Tag]]:
-    """Tags of each line, with their names and groups where the load has them."""
+    """Read the tags of each line, with known names and groups."""
     ids = _lists(frame, "tag_ids")
-    names, groups = _lists(frame, "tag_names", ids), _lists(frame, "tag_group_ids", [[""] * len(one) for one in ids])
-    return [[_Tag(*one) for one in zip(*of_line, strict=True)] for of_line in zip(ids, names, groups, strict=True)]
+    names, groups = (
+        _lists(frame, "tag_names", ids),
+        _lists(frame, "tag_group_ids", [[""] * len(tag_ids) for tag_ids in ids]),
+    )
+    return [
+        [_Tag(*fields) for fields in zip(*of_line, strict=True)] for of_line in zip(ids, names, groups, strict=True)
+    ]
 
 
 def _lists(frame: pd.DataFrame, name: str, default: list[list[str]] | None = None) -> list[list[str]]:
@@ -201,16 +206,17 @@ def _lists(frame: pd.DataFrame, name: str, default: list[list[str]] | None = Non
 
 
 def _find_tags(asked: Collection[str], lines: LineSource) -> dict[str, str]:
-    """Names of tags by id, each asked for by its id or unique name; one that no line has is refused."""
+    """Find tags by id or unique name; refuse those of no line."""
     found: dict[str, str] = {}
     if not asked:
         return found
     every = _tags_of(lines.lines(Span(lines.loaded.start_date, lines.loaded.end_date)))
-    known = {one.tag: one.name for of_line in every for one in of_line}
+    known = {tag.id: tag.name for of_line in every for tag in of_line}
     for text in asked:
-        ids = [text] if text in known else [tag for tag, name in known.items() if name == text]
+        ids = [text] if text in known else [tag_id for tag_id, name in known.items() if name == text]
         if len(ids) != 1:
-            texts = [f"{name} ({tag})" for tag, name in sorted(known.items(), key=lambda one: one[1])]
+            by_name = sorted(known.items(), key=lambda id_and_name: id_and_name[1])
+            texts = [f"{name} ({tag_id})" for tag_id, name in by_name]
             rest = f" and {len(texts) - _LISTED:,} more" if len(texts) > _LISTED else ""
             listed = ", ".join(texts[:_LISTED]) + rest
             why = "is the name of several tags: give the id" if ids else "is not a tag of the loaded lines"
@@ -220,11 +226,11 @@ def _find_tags(asked: Collection[str], lines: LineSource) -> dict[str, str]:
 
 
 def _group_of(tags: Iterable[Iterable[_Tag]], asked: str | None) -> str:
-    """Group whose tags are columns: the one that was asked for, or the only one."""
+    """Return the requested group of tags, or the only one."""
     groups: dict[str, set[str]] = {}
     for of_line in tags:
-        for one in of_line:
-            groups.setdefault(one.group, set()).add(one.name)
+        for tag in of_line:
+            groups.setdefault(tag.group, set()).add(tag.name)
     listed = ", ".join(f"{group} (tags {join_ids(names, limit=3)})" for group, names in sorted(groups.items()))
     if asked is not None:
         if asked not in groups:
@@ -237,13 +243,13 @@ def _group_of(tags: Iterable[Iterable[_Tag]], asked: str | None) -> str:
 
 
 def _part_of(tags: Iterable[_Tag], group: str) -> str:
-    """Part of a line: its tag of a group, that of lines with several of them, or of those without."""
-    found = [one.part for one in tags if one.group == group]
+    """Name the part of a line: its tag, several or none."""
+    found = [tag.part for tag in tags if tag.group == group]
     return WITHOUT if not found else found[0] if len(found) == 1 else SEVERAL
 
 
 def _part(lines: LineSource, frame: pd.DataFrame, days: Period, *, of_flows: bool) -> LineSource:
-    """Lines of a part, which state no load of their own."""
+    """Make the source of a part's lines, which state no load."""
     own = frame.reset_index(drop=True)
     own.attrs = {}
     part = LineSource(own, lines.cash, lines.time_zone, open_items=lines.open_items, scale=lines.scale, asked=days)

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 class ShownStatement(Protocol):
-    """What the text of a statement needs of it."""
+    """The parts of a statement that its text needs."""
 
     @property
     def title(self) -> str:
-        """What it is."""
+        """Name of the statement."""
 
     @property
     def company(self) -> str | None:
-        """Whose it is."""
+        """Name of the company."""
 
     @property
     def columns(self) -> Sequence[StatementColumn]:
@@ -44,20 +44,20 @@ class ShownStatement(Protocol):
         """The unit that amounts are shown in."""
 
     def subtitle(self) -> str:
-        """Days and currency."""
+        """Return the days and the currency."""
 
     def text(self, row_key: str, column_key: str) -> str:
-        """Text of a figure."""
+        """Return the text of a figure."""
 
 
 def statement_text(statement: ShownStatement, width: int, remarks: Sequence[str] = ()) -> str:
-    """Text of a statement in lines of at most `width` columns, unless a figure needs more; no figure is cut.
+    """Write a statement in lines of `width` columns; figures are never cut.
 
-    `remarks` are further notes of the text.
+    A line is longer only where a figure needs it. `remarks` are further notes of the text.
     """
     head = [statement.company or "", statement.title, statement.subtitle()]
     lines = [line for text in head if text for line in wrap_words(printable(text), width)]
-    lines.extend(figure_lines(statement.rows, [_column(statement, one) for one in statement.columns], width))
+    lines.extend(figure_lines(statement.rows, [_column(statement, column) for column in statement.columns], width))
     notes = [*statement.notes, *unit_notes(statement.amounts_in), *remarks]
     if notes:
         lines.append("")
@@ -67,6 +67,6 @@ def statement_text(statement: ShownStatement, width: int, remarks: Sequence[str]
 
 
 def _column(statement: ShownStatement, column: StatementColumn) -> TextColumn:
-    """Column of texts; its group is that of a period and its comparisons, or of its debits and its credits."""
+    """Make a column of texts, grouped by period."""
     texts = ["" if row.kind == "heading" else statement.text(row.key, column.key) for row in statement.rows]
     return TextColumn(column.label, texts, column.of or column.key.removesuffix(f" {column.side}"))

@@ -1,4 +1,4 @@
-"""A statement as sheets of a workbook, with the entries behind its figures, and as a CSV file."""
+"""A statement as sheets of a workbook, with its entries, and as CSV."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ _NO_LINES = "The entries are not in this file: the report was recomputed without
 def write_workbook(
     figures: StatementFigures, title: str, lines: Sequence[str], notes: Sequence[str], path: Path
 ) -> None:
-    """Write a statement and its entries to a workbook, which is replaced completely or left unchanged."""
+    """Write a statement and its entries to a workbook.
+
+    The file is replaced completely or left unchanged.
+    """
     require_workbook_name(path)
     statement, entries = statement_sheets(figures, title, lines, notes)
     with new_workbook(path, accounting_format(grouped_format(figures.source.scale))) as workbook:
@@ -52,9 +55,9 @@ def write_workbook(
 def statement_sheets(
     figures: StatementFigures, title: str, lines: Sequence[str], notes: Sequence[str], entries_name: str = "Entries"
 ) -> tuple[FigureSheet, ColumnSheet]:
-    """Describe the sheet of a statement and that of the entries behind the rows that are not made of other rows.
+    """Describe the sheets of a statement and of its entries.
 
-    More entries than a sheet has rows are refused.
+    The entries are those of rows that are not made of other rows. More entries than a sheet has rows are refused.
     """
     leaves = [
         figures.figure(row.key, column.key)
@@ -64,11 +67,11 @@ def statement_sheets(
         for column in figures.columns.shown
         if len(column.periods) == 1 and len(column.tags) < 2  # noqa: PLR2004 (a total of tags has the lines of others)
     ]
-    leaves = [one for one in leaves if not one.terms]
+    leaves = [figure for figure in leaves if not figure.terms]
     listed: list[ShownLine] = []
     ranges: dict[str, tuple[int, int]] = {}
     for sign in (1, -1):
-        summed = [one for one in leaves if any(part.factor == sign for part in one.selections)]
+        summed = [figure for figure in leaves if any(part.factor == sign for part in figure.selections)]
         table = lines_behind(figures, summed, MAX_ROWS - 1 - len(listed))
         if table is None and figures.source.is_report:
             notes = [*notes, _NO_LINES]
@@ -83,12 +86,12 @@ def statement_sheets(
                 ranges[figure.key] = (len(listed) + first, len(listed) + last)
         listed.extend(line._replace(units=sign * line.units) for line in table.lines)
     shown = figure_table(figures, title, "", notes, with_entries=False)
-    sheet = FigureSheet(title, lines, shown, _Sums(figures).of, entries_name, ranges)
+    sheet = FigureSheet(title, lines, shown, _FormulaTerms(figures).of, entries_name, ranges)
     return sheet, ColumnSheet(entries_name, _columns(figures, listed))
 
 
 def _columns(figures: StatementFigures, lines: Sequence[ShownLine]) -> dict[str, list[object]]:
-    """Columns of the entries, whose amounts have the signs that their figures sum them with."""
+    """Tabulate the entries, with the signs that figures sum them with."""
     name, scale = figures.ledgers.name, figures.source.scale
     return {
         "date": [dt.date.fromisoformat(line.day) for line in lines],
@@ -100,8 +103,8 @@ def _columns(figures: StatementFigures, lines: Sequence[ShownLine]) -> dict[str,
     }
 
 
-class _Sums:
-    """Figures that those of a statement are the sums and differences of: the rows below, and the columns beside."""
+class _FormulaTerms:
+    """Ways to sum a figure of a statement from rows or columns."""
 
     def __init__(self, figures: StatementFigures) -> None:
         self._figures = figures
@@ -122,17 +125,17 @@ class _Sums:
         yield from (across, down) if column.kind == "change" else (down, across)
 
     def _across(self, row: Row, column: StatementColumn) -> Terms:
-        """Find the cells of a row with the periods of a total or a change; none if one of them is not shown."""
+        """Find the cells of a total or change, if all are shown."""
         if column.kind not in {"total", "change"} or (column.kind == "total" and row.measure in {"opening", "balance"}):
             return []
         if column.tags:
-            of_tags = [one.key for one in self._figures.columns.shown if len(one.tags) == 1]
+            of_tags = [tag_column.key for tag_column in self._figures.columns.shown if len(tag_column.tags) == 1]
             return [(1, f"{row.key}{KEY_SEPARATOR}{key}") for key in of_tags]
         keys: dict[object, str] = {}
-        for one in self._figures.columns.shown:
-            if one.is_of_days and one.side == column.side:
-                is_beside = column.of is not None and column.of in {one.key, one.of}
-                keys |= {one.periods: one.key} if is_beside or one.periods not in keys else {}
+        for shown in self._figures.columns.shown:
+            if shown.is_of_days and shown.side == column.side:
+                is_beside = column.of is not None and column.of in {shown.key, shown.of}
+                keys |= {shown.periods: shown.key} if is_beside or shown.periods not in keys else {}
         found = [(factor, keys.get(((1, period),))) for factor, period in column.periods]
         return (
             [(factor, f"{row.key}{KEY_SEPARATOR}{key}") for factor, key in found]
@@ -142,7 +145,7 @@ class _Sums:
 
 
 def write_csv(figures: StatementFigures, path: Path) -> None:
-    """Write the rows as CSV: amounts with all digits, percentages in percent, nothing where an amount is not known."""
+    """Write the rows as CSV, with all digits; unknown amounts are empty."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     heads = [head for column in figures.columns.shown for head in _csv_heads(column)]
@@ -154,12 +157,12 @@ def write_csv(figures: StatementFigures, path: Path) -> None:
 
 
 def _csv_heads(column: StatementColumn) -> list[str]:
-    """Heads of a column; a difference from the budget has one more, that says whether it is favourable."""
+    """Return the heads of a column; a difference has two."""
     return [column.key, *([f"{column.of} favourable"] if column.kind == "difference" else [])]
 
 
 def _csv_cells(figures: StatementFigures, row: Row, column: StatementColumn) -> list[str]:
-    """Exact amount of a row under each head of a column; nothing for a heading, and where it is not known."""
+    """Write the cells of a row under the heads of a column."""
     if row.kind == "heading":
         return [""] * len(_csv_heads(column))
     value = figures.figure(row.key, column.key).exact()
