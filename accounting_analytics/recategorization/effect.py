@@ -102,7 +102,8 @@ class Effect(Result):
             )
         if outcomes is None:
             return replace(self, after=after)
-        found, lines = zip(self.plan, require_outcomes_of(self.plan, outcomes), strict=True), _Figures.of(after).lines
+        found = zip(self.plan, require_outcomes_of(self.plan, outcomes), strict=True)
+        lines = _ReportUnits.of(after).lines
         made = tuple(change for change, outcome in found if outcome in IN_BOOKS or _shows(lines, change))
         return replace(self, after=after, made=made)
 
@@ -279,12 +280,12 @@ class Effect(Result):
         }
 
     @cached_property
-    def _before(self) -> _Figures:
-        return _Figures.of(self.before)
+    def _before(self) -> _ReportUnits:
+        return _ReportUnits.of(self.before)
 
     @cached_property
-    def _after(self) -> _Figures | None:
-        return None if self.after is None else _Figures.of(self.after)
+    def _after(self) -> _ReportUnits | None:
+        return None if self.after is None else _ReportUnits.of(self.after)
 
     @cached_property
     def _moved(self) -> Counter[str]:
@@ -332,7 +333,7 @@ class EffectTables(NamedTuple):
     differences: pd.DataFrame | None
 
 
-class _Figures(NamedTuple):
+class _ReportUnits(NamedTuple):
     """Figures of a report in whole minor units, and the names of its ledgers.
 
     Keys of `amounts` are kind and ledger, None for the sum of all accounts; those of `lines` are journal entry and

@@ -41,7 +41,7 @@ from accounting_analytics.reports.payees.bridge_payments import (
 )
 from accounting_analytics.reports.payees.bridge_sentences import (
     BridgeWords,
-    StepFigures,
+    StepSides,
     others_sentence,
     step_sentence,
     total_sentence,
@@ -170,7 +170,7 @@ class Bridge(Result):
         figures = self.sides(found if found in self._ranks else CHANGE)
         return {BEFORE: figures.before, AFTER: figures.after}.get(found, figures.change)
 
-    def sides(self, key: str) -> StepFigures:
+    def sides(self, key: str) -> StepSides:
         """Return both sides and the change of a step, as figures.
 
         Keys also name the sum of smaller changes (``smaller_changes|5``) and the total (``change``).
@@ -255,7 +255,7 @@ class Bridge(Result):
         """Rank of each step by its key."""
         return {step.key: rank for rank, step in enumerate(self._all)}
 
-    def _figures(self, keys: tuple[str, str, str], label: str, ranks: range, before: int, after: int) -> StepFigures:
+    def _figures(self, keys: tuple[str, str, str], label: str, ranks: range, before: int, after: int) -> StepSides:
         """Figures of the lines of some steps: both sides and the change."""
 
         def figure(key: str, side: str, of: str, units: int, calculation: str) -> Figure:
@@ -270,7 +270,7 @@ class Bridge(Result):
             )
 
         less = f"the line entries in {self.after} less those in {self.before}"
-        return StepFigures(
+        return StepSides(
             figure(keys[0], BEFORE, self.before, before, f"the sum of line entries in {self.before}"),
             figure(keys[1], AFTER, self.after, after, f"the sum of line entries in {self.after}"),
             figure(keys[2], CHANGE, "change", after - before, less),

@@ -66,7 +66,7 @@ class BridgeWords(NamedTuple):
         return self.write(figure, is_size=True)
 
 
-class StepFigures(NamedTuple):
+class StepSides(NamedTuple):
     """Figures of a step: two sides, change, and the last earlier payment."""
 
     before: Figure
@@ -75,14 +75,14 @@ class StepFigures(NamedTuple):
     last: Figure | None = None
 
 
-def total_sentence(words: BridgeWords, figures: StepFigures) -> str:
+def total_sentence(words: BridgeWords, figures: StepSides) -> str:
     """Sentence about the whole change."""
     before, after, change = words.amount(figures.before), words.amount(figures.after), figures.change
     text = f"{words.size(change)} {_more(change)}" if change.exact() else "no change"
     return f"{words.total}: {after} {words.after} against {before} {words.before}, {text}."
 
 
-def step_sentence(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
+def step_sentence(step: BridgeStep, words: BridgeWords, figures: StepSides) -> str:
     """Sentence about one step."""
     subject = f"{step.category}, {step.counterparty}" if step.counterparty else step.category
     change = f"{words.size(figures.change)} {_direction(step, words)}"
@@ -97,7 +97,7 @@ def others_sentence(count: int, words: BridgeWords, change: Figure) -> str:
     return f"{noun[:1].upper()}{noun[1:]} {words.size(change)} {_more(change)} {words.unit}."
 
 
-def _clause(step: BridgeStep, words: BridgeWords, figures: StepFigures) -> str:
+def _clause(step: BridgeStep, words: BridgeWords, figures: StepSides) -> str:
     """Write the reason of a step, without its end."""
     cause, before, after = step.cause, words.before, words.after
     noun = "payment" if step.kind == "cash" else "entry"
@@ -130,7 +130,7 @@ def _why_of_number(step: BridgeStep) -> str:
     return "" if before == after else f"{'larger' if after > before else 'smaller'} ones on average"
 
 
-def _one_sided_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, count: str) -> str:
+def _one_sided_clause(step: BridgeStep, words: BridgeWords, figures: StepSides, count: str) -> str:
     """Say why a period has no payments."""
     cause, other, rhythm = step.cause, words.after if step.before else words.before, _rhythm(step)
     paid = f"{count} {_days(step.before or step.after)}"
@@ -154,7 +154,7 @@ def _rhythm(step: BridgeStep) -> str:
     return f"{word} {step.cause.rhythm}" if step.cause.rhythm else ""
 
 
-def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepFigures, noun: str) -> str:
+def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepSides, noun: str) -> str:
     """Explain another sum that the number of payments does not."""
     cause, count = step.cause, len(step.after)
     write = words.size if step.before_units * step.after_units > 0 else words.amount
