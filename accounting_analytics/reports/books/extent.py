@@ -50,7 +50,7 @@ class LedgerSum(NamedTuple):
 
 
 class MonthProof(NamedTuple):
-    """The agreement of a month's lines with the service's report, and dates."""
+    """The verdict on a month's lines against the service's report, with instants."""
 
     verdict: str
     read_at: dt.datetime | None = None

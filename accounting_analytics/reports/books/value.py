@@ -532,7 +532,7 @@ class Books(Result):
 
 
 def to_books(books: object) -> Books:
-    """Refuse an argument that is not books."""
+    """Return books; refuse any other argument."""
     require_type(
         books, Books, "books", "load_books(client) returns them, and Books(lines, ledgers) makes them of frames"
     )

@@ -135,7 +135,10 @@ class CashFlowReport(Result):
         return self.figures.figure(name)
 
     def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
-        """Return the only figure of a row, total or `own`, by column."""
+        """Return the figure of a row by its column, of which a report has one.
+
+        For a ledger it is the total, or its `own` amount.
+        """
         return {f"{self.period.start_date}/{self.period.end_date}": self.figures.figure(name, own=own)}
 
     @property

@@ -188,7 +188,7 @@ def cash_flow_statement(
         Levels of ledgers that are shown; all by default.
     sections : mapping of str to str, optional
         Section by ledger (id, unique name or path), ``financial_account_type`` or ``sub_type``, instead of
-        ``accounting_analytics.reports.statement_rows.CASH_FLOW_SECTIONS``; what it does not name is operating.
+        ``accounting_analytics.reports.statements.rows.CASH_FLOW_SECTIONS``; other ledgers are operating.
     tag_ids : iterable of str, optional
         Count only lines that have all these tags, by id or unique name; balances of cash, and opening balances, are not
         shown then.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def figure_table(
     figures: StatementFigures, title: str, subtitle: str, notes: Sequence[str], *, with_entries: bool = True
 ) -> FigureTable:
-    """Describe a statement for :func:`~accounting_analytics.reports.figure_table.figure_table_html`."""
+    """Make the table of figures of a statement."""
     heads = [TableHead(column.label, column.kind != "period") for column in figures.columns.shown]
     rows = [
         FigureRow(
