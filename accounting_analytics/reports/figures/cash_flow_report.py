@@ -162,8 +162,9 @@ class CashFlowReport(Result):
     def summary(self) -> str:
         """Return one line: the period and the three sums."""
         prefix = "PARTIAL: " if self.partial else ""
+        tags = f"; only lines tagged {', '.join(self.tag_ids)}, balances are not filtered" if self.tag_ids else ""
         sums = ", ".join(f"{name} {format_amount(amount)}" for name, amount in self._sums())
-        return f"{prefix}{self._title()}: {sums}."
+        return f"{prefix}Cash flow report, {period_label(self.period)}{tags}: {sums}."
 
     def _parts(self) -> Iterator[ResultPart]:
         """Yield the sums, and the net cash flow of each ledger."""
@@ -213,10 +214,6 @@ class CashFlowReport(Result):
             "ending_balances": exact.ending_balances,
             "notes": self.notes,
         }
-
-    def _title(self) -> str:
-        tags = f"; only lines tagged {', '.join(self.tag_ids)}, balances are not filtered" if self.tag_ids else ""
-        return f"Cash flow report, {period_label(self.period)}{tags}"
 
     def _float(self, name: str) -> float:
         """Convert an exact sum to a float."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.core.messages import printable
@@ -164,7 +165,7 @@ class _TableWriter:
         if cell.figure is None:
             self._worksheet.write_string(*place, line_text(cell.text), self._workbook.format(**style))
             return
-        exact, is_quotient = cell.figure.exact(), _is_quotient(cell.figure)
+        exact, is_quotient = cell.figure.exact(), isinstance(cell.figure.units, Decimal)
         amounts = amount_format(cell.figure.scale, self._table.amounts_in)
         digits = accounting_format(_quotient_format(cell.figure.quotient) if is_quotient else amounts)
         shown = self._workbook.format(**style, num_format=digits, align="right")
@@ -223,10 +224,6 @@ class _TableWriter:
             self._worksheet.set_column(number + 1, number + 1, width + 1)
             line_count = max(line_count, len(textwrap.wrap(head.text, width - _MARGIN)))
         self._worksheet.set_row(self._head_row, LINE_HEIGHT * line_count)
-
-
-def _is_quotient(figure: Figure) -> bool:
-    return figure.units is not None and not isinstance(figure.units, int)
 
 
 def _quotient_format(quotient: Quotient) -> str:

@@ -310,18 +310,15 @@ def _markup(table: FigureTable, name: str = "") -> str:
     subtitle = f'<br><span class="subtitle">{_text(table.subtitle)}</span>' if table.subtitle else ""
     caption = f"<caption><div><strong>{_text(table.title)}</strong>{subtitle}</div></caption>\n"
     title = f' aria-label="{_text(table.title)}"' if name else ""
+    table_name = f' data-table="{escape(name)}"' if name else ""
     return (
-        f'<div class="accounting-analytics-figures {NOT_TYPESET}"{_table_name(name)}>\n'
+        f'<div class="accounting-analytics-figures {NOT_TYPESET}"{table_name}>\n'
         f'<div class="scrolled"><table class="accounting-analytics"{title}>\n'
         f"{'' if name else caption}"
         f"<thead><tr><td></td>{heads}</tr></thead>\n"
         f"{''.join(_row_groups(table, styles, is_shared=bool(name)))}</table></div>\n"
         f"{_below(table)}</div>\n"
     )
-
-
-def _table_name(name: str) -> str:
-    return f' data-table="{escape(name)}"' if name else ""
 
 
 def _row_groups(table: FigureTable, styles: Sequence[str], *, is_shared: bool) -> Iterator[str]:

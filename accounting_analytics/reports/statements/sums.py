@@ -213,12 +213,9 @@ class ReportSource:
         limit: int,
     ) -> list[ShownLine] | None:
         """Return the report's lines, unless it has none or too many."""
-        found, opened = self.report.figures.shown_lines(ledger_ids, limit), self._entries_of_openings
+        figures = self.report.figures
+        found = figures.shown_lines(ledger_ids, limit)
+        opened = set(figures.lines["journal_entry_id"][self._is_opening])
         if found is None or not opened:
             return found
         return [line._replace(is_flow=line.entry not in opened, is_opening=line.entry in opened) for line in found]
-
-    @property
-    def _entries_of_openings(self) -> set[str]:
-        """Ids of the entries of opening balances."""
-        return set(self.report.figures.lines["journal_entry_id"][self._is_opening])
