@@ -339,8 +339,8 @@ class LineSource:
     ) -> pd.DataFrame:
         """Select rows of the frame, with all its columns.
 
-        With `touching` only entries with such a line count, without those that have an `opening` line, or only those if
-        `is_opening`.
+        `touching` keeps only entries with such a line. `opening` leaves out entries with such a line, or keeps only
+        these if `is_opening`.
         """
 
         def choose(lines: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:

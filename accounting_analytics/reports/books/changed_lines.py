@@ -1,7 +1,7 @@
 """Lines that differ between two tables of line entries, and their sums by ledger.
 
-Rows of both tables are numbered and paired by the id of the line. Ranges of pairs that follow each other in both
-tables, of which there are few where little changed, are compared column by column without a copy.
+Rows of both tables are numbered and paired by the id of the line. Where little changed, a few ranges have all pairs in
+the same order in both tables, and are compared column by column without a copy.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Extent(NamedTuple):
     entries : {"all", "cash"}
         Whether lines of all entries were loaded, or only those of entries that touch cash.
     missing : mapping of str to str
-        Ledgers of which days could not be loaded, and why.
+        Ledgers with days that could not be loaded, and the reasons.
     rows : int or None
         Number of loaded lines; None where nothing states it.
     source : str

@@ -380,7 +380,7 @@ def _below(table: FigureTable) -> str:
 
 
 def _indent(row: FigureRow, *, is_shared: bool) -> str:
-    """Indent a label, without style elements where notebooks drop them."""
+    """Indent a label, also in notebooks that drop style elements."""
     if is_shared:  # a page keeps its style
         return f' style="--level:{row.level}"' if row.level else ""
     indent = f";padding-left:{1.2 * row.level:.1f}em;--level:{row.level}" if row.level else ""

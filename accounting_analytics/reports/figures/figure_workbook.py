@@ -28,7 +28,7 @@ _NAMED = {
     "ledger": ("ledger_name", "ledger_id"),
     "id": ("id", "line_id"),
 }
-"""Columns of the sheet, each with the columns of entries of which the first text is shown."""
+"""Columns of the sheet, and the columns of entries that may have their text, best first."""
 
 
 class FigurePart(NamedTuple):

@@ -85,7 +85,7 @@ class LineTable:
     Parameters
     ----------
     lines : iterable of ShownLine
-        Lines in the order of time; those that no selection has are left out.
+        Lines in the order of time; lines without a selection are left out.
     selections : iterable of Selection
         The selections that will be summed.
     """

@@ -37,7 +37,7 @@ class TaggedLines:
     lines : LineSource
         All lines.
     parts : mapping
-        The lines of each part; of one that has all, the name is empty.
+        The lines of each part by its name; a part of all lines has an empty name.
     notes : tuple of str
         Remarks on the lines that are counted.
     costs_without_tag : LineSource, optional
