@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,7 @@ from accounting_analytics.core.exact_sums import (
 )
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import pandas_dtype, to_minor_units
-from accounting_analytics.core.periods import Period, day_label, days_label, local_date, zone
+from accounting_analytics.core.periods import Period, day_before, day_label, days_label, local_date, zone
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.reports.books.extent import Extent
 from accounting_analytics.reports.books.payees import counterparties_of_entries, entry_ids
@@ -43,12 +42,12 @@ from accounting_analytics.reports.figures.line_table import ShownLine, texts_of
 from accounting_analytics.reports.figures.selections import Span, joined, simplified
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Collection, Mapping, Sequence
 
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.figures.selections import Selection
 
-_DAY = dt.timedelta(days=1)
 _MOST_QUIET_DAYS = 7
 _NO_LEDGERS: Mapping[str, str] = MappingProxyType({})
 _NEEDED = ("id", "ledger_id", "journal_entry_id", "datetime", "signed_amount")
@@ -376,11 +375,6 @@ def entries_among(lines: pd.DataFrame, is_chosen: pd.Series[bool]) -> pd.DataFra
     """Select lines, with the columns of line entries and ``figure_amount``."""
     columns = [*(name for name in LineEntries.dtypes() if name in lines), "figure_amount"]
     return lines.loc[is_chosen, columns]
-
-
-def day_before(day: dt.date) -> dt.date:
-    """Return the day before, or the first day of the calendar itself."""
-    return day if day == dt.date.min else day - _DAY
 
 
 def _describe_unbalanced(entry_ids: Collection[str]) -> str:

@@ -17,7 +17,7 @@ from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import count_notes, stated_scales
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import from_minor_units, to_minor_units
-from accounting_analytics.core.periods import day_label, parse_date
+from accounting_analytics.core.periods import DAY, day_label, parse_date
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.extent import Extent
     from accounting_analytics.reports.books.ledger_tree import LedgerTree
 
-_DAY = dt.timedelta(days=1)
 _DAY_TYPES = (str, dt.date, np.datetime64, pd.Period)
 
 
@@ -114,7 +113,7 @@ class Opening(NamedTuple):
         """First day of the columns that averages count."""
         if self.first_entry is None:
             return dt.date.min
-        return self.first_entry + _DAY if self.capital else self.first_entry
+        return self.first_entry + DAY if self.capital else self.first_entry
 
     def sentence(self) -> str:
         """Say since when balances are sums, or why they are movements."""

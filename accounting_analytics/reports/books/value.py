@@ -27,11 +27,21 @@ from accounting_analytics.core.load_metadata import (
     stated_attrs,
 )
 from accounting_analytics.core.messages import count_of, join_ids, quote
-from accounting_analytics.core.periods import Period, day_label, days_label, local_date, parse_date, period_label, zone
+from accounting_analytics.core.periods import (
+    DAY,
+    Period,
+    day_before,
+    day_label,
+    days_label,
+    local_date,
+    parse_date,
+    period_label,
+    zone,
+)
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.books.applied_changes import changed_after
-from accounting_analytics.reports.books.book_lines import LineSource, day_before, to_pandas
+from accounting_analytics.reports.books.book_lines import LineSource, to_pandas
 from accounting_analytics.reports.books.category_ledgers import required_ledgers
 from accounting_analytics.reports.books.changed_lines import changed_rows, describe_changes
 from accounting_analytics.reports.books.extent import Extent, MonthProof, reasons_of_frame
@@ -290,7 +300,7 @@ class Books(Result):
         """Refuse a first day after the first entry: balances need all entries."""
         known = None if discovery is None else discovery.first_day
         if known and discovery and discovery.accepted.time_zone != self.time_zone:
-            known += dt.timedelta(days=1)  # an instant may be a day later in another zone
+            known += DAY  # an instant may be a day later in another zone
         is_earlier = known is not None and known < first
         before = Span(None, day_before(first))
         if is_earlier or (self.source.loaded.start_date < first and any(self.source.sums([before]).values())):

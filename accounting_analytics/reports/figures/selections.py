@@ -5,14 +5,12 @@ from __future__ import annotations
 import datetime as dt
 from typing import TYPE_CHECKING, NamedTuple
 
-from accounting_analytics.core.periods import Interval, Period
+from accounting_analytics.core.periods import DAY, Interval, Period, day_after
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from accounting_analytics.core.exact_sums import Days
-
-_DAY = dt.timedelta(days=1)
 
 
 class Span(NamedTuple):
@@ -47,7 +45,7 @@ class Span(NamedTuple):
             return Period(self.first, self.last, time_zone).instants()
         if self.last == dt.date.max:
             return (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
-        after = self.last + _DAY
+        after = self.last + DAY
         return Period(after, after, time_zone).instants_before()
 
 
@@ -69,15 +67,11 @@ def joined(spans: Iterable[Span]) -> list[Span]:
     found: list[Span] = []
     days = {span._replace(is_flow=False, is_opening=False) for span in spans}
     for span in sorted(days, key=lambda span: span.first or dt.date.min):
-        if found and (span.first is None or span.first <= _day_after(found[-1].last)):
+        if found and (span.first is None or span.first <= day_after(found[-1].last)):
             found[-1] = found[-1]._replace(last=max(found[-1].last, span.last))
         else:
             found.append(span)
     return found
-
-
-def _day_after(day: dt.date) -> dt.date:
-    return day if day == dt.date.max else day + _DAY
 
 
 def simplified(selections: Sequence[Selection]) -> list[Selection]:
@@ -87,11 +81,11 @@ def simplified(selections: Sequence[Selection]) -> list[Selection]:
     for part in others:
         last = simple[-1]
         same = (part.ledger_ids, part.span[2:]) == (last.ledger_ids, last.span[2:])
-        follows = part.span.first == last.span.last + _DAY
+        follows = part.span.first == last.span.last + DAY
         if same and follows and part.factor == last.factor:
             simple[-1] = last._replace(span=last.span._replace(last=part.span.last))
         elif same and part.span.first == last.span.first and part.factor == -last.factor:
-            simple[-1] = part._replace(span=part.span._replace(first=last.span.last + _DAY))
+            simple[-1] = part._replace(span=part.span._replace(first=last.span.last + DAY))
         else:
             simple.append(part)
     return simple

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.periods import DateLike
-    from accounting_analytics.core.schemas import Table
     from accounting_analytics.reports.books.book_lines import LineSource
     from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.payees.open_items import DaysToPay, LedgerItem, OpenItem
@@ -129,7 +128,7 @@ class Ageing(Result):
                 own = account.days_to_pay.get(party)
                 days = (None, None) if own is None or account.reason else (own.median, own.last)
                 rows.append((account.name, party, *(figure.exact() for figure in figures), *days))
-        return AgeingRows.from_columns(_columns(AgeingRows, rows), self.scale)
+        return AgeingRows.from_rows(rows, self.scale)
 
     @property
     def open_items(self) -> pd.DataFrame:
@@ -146,7 +145,7 @@ class Ageing(Result):
                         None if account.reason else account.late_after(item.party),
                     )
                 )
-        return OpenItems.from_columns(_columns(OpenItems, rows), self.scale)
+        return OpenItems.from_rows(rows, self.scale)
 
     @property
     def days_to_pay(self) -> pd.DataFrame:
@@ -157,7 +156,7 @@ class Ageing(Result):
                 last = days.paid[-1]
                 measures = (len(days.paid), days.median, round(days.average or 0, 1), last.days, pd.Timestamp(last.day))
                 rows.append((account.name, party, *measures, days.change, days.late_after))
-        return DaysToPayRows.from_columns(_columns(DaysToPayRows, rows), self.scale)
+        return DaysToPayRows.from_rows(rows, self.scale)
 
     @property
     def paid_items(self) -> pd.DataFrame:
@@ -168,7 +167,7 @@ class Ageing(Result):
                 item, days = paid.item, map(pd.Timestamp, (paid.item.day, paid.day))
                 texts = (account.name, item.id, LIST_SEPARATOR.join(paid.payment_ids), item.party, item.invoice or None)
                 rows.append((*texts, *days, paid.days, from_minor_units(item.units, self.scale)))
-        return PaidItems.from_columns(_columns(PaidItems, rows), self.scale)
+        return PaidItems.from_rows(rows, self.scale)
 
     def _matched(self) -> Iterator[AgedAccount]:
         """Yield the ledgers whose ages are known."""
@@ -342,11 +341,6 @@ class Ageing(Result):
             "not_known": {account.name: account.reason for account in self.accounts if account.reason},
             "notes": self.notes,
         }
-
-
-def _columns(table: type[Table], rows: Sequence[Sequence[Any]]) -> dict[str, list[Any]]:
-    """Return the columns of a table of some rows."""
-    return {name: [row[place] for row in rows] for place, name in enumerate(table.dtypes())}
 
 
 def _slowest_first(account: AgedAccount) -> list[tuple[str, DaysToPay]]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.money import to_minor_units
+from accounting_analytics.core.periods import DAY
 from accounting_analytics.reports.books.payees import entry_ids
 from accounting_analytics.reports.payees.rhythms import find_rhythm
 
@@ -111,7 +112,6 @@ _MIN_SERIES = 3
 """Payments whose gaps show a cadence."""
 _MAX_CELLS = 40_000
 """Pairs of payments that are compared to find the additional ones."""
-_DAY = dt.timedelta(days=1)
 
 
 class Payment(NamedTuple):
@@ -196,7 +196,7 @@ class PeriodEdge(NamedTuple):
     def between(cls, before: Period, after: Period, days: int) -> PeriodEdge:
         """Find the edge; periods with days between them have none."""
         earlier, later = sorted((before, after), key=lambda period: period.start_date)
-        follows = earlier.end_date + _DAY == later.start_date
+        follows = earlier.end_date + DAY == later.start_date
         return cls(before, after, min(days, before.days // 4, after.days // 4) if follows else 0)
 
     @property

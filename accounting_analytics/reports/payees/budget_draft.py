@@ -13,13 +13,22 @@ from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.fiscal_years import shift_months
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units, to_float, to_minor_units
-from accounting_analytics.core.periods import Period, day_label, days_label, local_date, zone
+from accounting_analytics.core.periods import (
+    DAY,
+    Period,
+    day_label,
+    days_label,
+    local_date,
+    month_end,
+    month_start,
+    zone,
+)
 from accounting_analytics.core.sheets import write_table
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import OWN
 from accounting_analytics.reports.payees.recurring import recurring_payments
 from accounting_analytics.reports.statements.budget import COLUMNS
-from accounting_analytics.reports.statements.columns import month_end, whole_months
+from accounting_analytics.reports.statements.columns import whole_months
 from accounting_analytics.reports.statements.kinds import income_statement
 
 if TYPE_CHECKING:
@@ -31,7 +40,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.payees.recurring import Occurrence, RecurringPayment
     from accounting_analytics.reports.statements.rows import Row
 
-_YEAR, _DAY = 12, dt.timedelta(days=1)
+_YEAR = 12
 _SUFFIXES = (".csv", ".xlsx")
 
 
@@ -122,16 +131,16 @@ def _last_twelve_months(books: Books, first: dt.date, as_of: DateLike | None) ->
     """
     last = books.last_day(as_of)
     if as_of is None:
-        month, read_at = last.replace(day=1), books.extent.read_at
+        month, read_at = month_start(last), books.extent.read_at
         end = month_end(month)
         is_over = read_at is None or local_date(read_at, zone(books.time_zone)) > end
-        last = end if is_over and end <= books.period.end_date else month - _DAY
-    last = min(last, first - _DAY)
-    start = shift_months(last.replace(day=1), 1 - _YEAR)
+        last = end if is_over and end <= books.period.end_date else month - DAY
+    last = min(last, first - DAY)
+    start = shift_months(month_start(last), 1 - _YEAR)
     history = Period(start or dt.date.min, last, books.time_zone)
     whole_months(history)
     begins = books.opening.first_entry or books.extent.days.start_date
-    if start is None or begins.replace(day=1) > start or books.extent.reasons(history):
+    if start is None or month_start(begins) > start or books.extent.reasons(history):
         reasons = "; ".join(books.extent.reasons(history)) or f"the books begin on {day_label(begins)}"
         raise IncompleteLoadError(f"a draft of a budget takes {days_label(history)}, and {reasons}; load these months")
     return history
@@ -194,7 +203,7 @@ def _due_lines(
         latest = list(lines.of(payment.occurrences[-1:]))
         for day in payment.due_days(last, until):
             for line in latest:
-                found[line.ledger_id, day.replace(day=1)].append((payment.counterparty, line.units))
+                found[line.ledger_id, month_start(day)].append((payment.counterparty, line.units))
     return found
 
 

@@ -16,6 +16,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.core.money import rounded_quotient
+from accounting_analytics.core.periods import DAY
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
 from accounting_analytics.reports.payees.open_items import Matching, why_not_known
 from accounting_analytics.reports.payees.recurring import PayeeRhythms
@@ -48,7 +49,7 @@ _MOST_TIMES = 10
 NO_CHANGE, AVERAGE, LAST_YEAR = "no change", "average", "last year"
 """What the weeks together move; the first two, each alone, are also what forecasts are compared with."""
 SHOWN = "outlook"
-_DAY, _WEEK = dt.timedelta(days=1), dt.timedelta(days=7)
+_WEEK = dt.timedelta(days=7)
 
 
 class ExpectedPayment(NamedTuple):
@@ -133,7 +134,7 @@ class ItemAccount:
                 days = usual if own is None or own.late_after is None else own
                 took = days.expected_days((day - entry.item.day).days)
                 if took is not None:
-                    due = entry.item.day + took * _DAY
+                    due = entry.item.day + took * DAY
                     units = self.sign * entry.open_units
                     expected.append(ExpectedItem(due, units, self.name, entry, took, len(days.paid)))
         return KnownAccount(expected, self._later(matched.entries, day, weeks))
@@ -260,7 +261,7 @@ class CashHistory:
     @cached_property
     def _sums(self) -> list[int]:
         """Units before each day, and after the last."""
-        days = (self.first + number * _DAY for number in range((self.last - self.first).days + 1))
+        days = (self.first + number * DAY for number in range((self.last - self.first).days + 1))
         return list(accumulate((self.moved.get(day, 0) for day in days), initial=0))
 
     @property
@@ -305,7 +306,7 @@ class CashHistory:
         later = [sum(units) for units in zip([0] * self.weeks, *(account.later for account in known), strict=True)]
         _, before = self.measured(day, AVERAGE)
         measures = {NO_CHANGE: [0], AVERAGE: before}
-        if day - _YEAR * _WEEK >= self.first - _DAY:
+        if day - _YEAR * _WEEK >= self.first - DAY:
             _, measures[LAST_YEAR] = self.measured(day, LAST_YEAR)
         is_at_rest = not any(self.nets(day - AT_REST * _WEEK, AT_REST))
         return CashForecast(day, expected, later, measures, max(sum(map(abs, before)), 1), is_at_rest)

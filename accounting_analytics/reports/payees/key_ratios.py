@@ -14,7 +14,7 @@ from accounting_analytics.core.chart_of_accounts import FinancialAccountType, Le
 from accounting_analytics.core.column_conversion import exact_amounts, negated
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import TERMINAL_WIDTH, did_you_mean, quote
-from accounting_analytics.core.periods import Period, day_label, days_label
+from accounting_analytics.core.periods import DAY, Period, day_label, days_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import (
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
 _YEAR, _QUARTER, _MONTHS = 365, 90, 12
 _TIMES, _IN_YEARS, _IN_QUARTERS = Quotient(1, 2, ""), Quotient(_YEAR, 1, " days"), Quotient(_QUARTER, 1, " days")
-_DAY = dt.timedelta(days=1)
 _VALUE = "value"
 _NAME_THEM = (
     "it is not known: name the ledgers of depreciation, because no ledger states that it is one: depreciation=, or "
@@ -335,7 +334,7 @@ class _RatioFigures:
             self._column(f"{count} days", _days_before(day, count), f"{count} days to {day_label(day)}")
             for count in (_YEAR, _QUARTER)
         )
-        first = shifted(Period(day, day, books.time_zone), _MONTHS).start_date + _DAY
+        first = shifted(Period(day, day, books.time_zone), _MONTHS).start_date + DAY
         self._months = self._column("12 months", first, f"twelve months to {day_label(day)}")
         start = books.period.start_date
         is_other = start < day <= books.period.end_date and start != first

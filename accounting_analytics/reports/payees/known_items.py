@@ -14,7 +14,7 @@ from accounting_analytics.core.errors import AmountError, FrameError, InputError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import exact_amount, format_amount, from_minor_units, to_minor_units
 from accounting_analytics.core.name_keys import name_key
-from accounting_analytics.core.periods import day_label, parse_date
+from accounting_analytics.core.periods import DAY, day_label, parse_date
 from accounting_analytics.reports.books.merchants import merchants
 from accounting_analytics.reports.payees.cash_forecast import ExpectedItem
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.reports.payees.cash_forecast import CashForecast, CashHistory, Expected
 
-_DAY = dt.timedelta(days=1)
-_OPEN_TOLERANCE = 14 * _DAY
+_OPEN_TOLERANCE = 14 * DAY
 """Days around the one on which an open item is expected."""
 _KNOWN_COLUMNS = ("date", "amount", "category", "note")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
@@ -49,7 +48,7 @@ class DueBefore:
         self._expected = [due for week in forecast.expected for due in week]
         self._payees = {name_key(counterparty) for counterparty, _ in history.payees}
         self._payees |= {name_key(item.party) for account in history.accounts for item in account.items}
-        self._first, self._names, self._scale = forecast.day + _DAY, names, scale
+        self._first, self._names, self._scale = forecast.day + DAY, names, scale
         self._replaced: list[Expected] = []
         self.notes: list[str] = []
 
@@ -113,7 +112,7 @@ class DueBefore:
 
     def _tolerance(self, due: Expected) -> dt.timedelta:
         """Days around the one on which it is due."""
-        return _OPEN_TOLERANCE if isinstance(due, ExpectedItem) else due.payment.found.rhythm.tolerance * _DAY
+        return _OPEN_TOLERANCE if isinstance(due, ExpectedItem) else due.payment.found.rhythm.tolerance * DAY
 
     def _is_within(self, due: Expected, day: dt.date) -> bool:
         """Return whether a day is near what is due.
@@ -124,7 +123,7 @@ class DueBefore:
         last = due.day + tolerance
         if not isinstance(due, ExpectedItem) and due.day == self._first > due.payment.due:
             later = [other.day for other in self._expected if other.key == due.key and other.day > due.day]
-            last = max(last, min(later, default=dt.date.max) - tolerance - _DAY)
+            last = max(last, min(later, default=dt.date.max) - tolerance - DAY)
         return due.day - tolerance <= day <= last
 
     def _text(self, due: Expected) -> str:

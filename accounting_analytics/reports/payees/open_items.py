@@ -19,6 +19,7 @@ from accounting_analytics.core.chart_of_accounts import LedgerType
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.name_keys import name_key
+from accounting_analytics.core.periods import DAY
 from accounting_analytics.reports.books.party_texts import NOT_NAMED, read_party_texts
 from accounting_analytics.reports.books.payees import path_below, texts_of_lines
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 BETWEEN_NUMBERS = ", "
 SIGNS: Mapping[str, int] = {LedgerType.ASSET: 1, LedgerType.LIABILITY: -1}
 """Sign of a debit on ledgers that have ages, whatever their own side, as in statements."""
-YEAR, _DAY = dt.timedelta(days=365), dt.timedelta(days=1)
+YEAR = dt.timedelta(days=365)
 LEAST_PAID = 5
 """Paid items that say how long a party usually takes."""
 MOST_NOT_MATCHED = 0.1
@@ -108,7 +109,7 @@ class DaysToPay:
         """
         recent = [item for item in paid if last - item.day < 2 * YEAR]
         recent.sort(key=lambda item: (item.day, item.item.day, item.item.id))
-        of_year = bisect_left(recent, last - YEAR + _DAY, key=lambda item: item.day)
+        of_year = bisect_left(recent, last - YEAR + DAY, key=lambda item: item.day)
         return cls(tuple(recent[of_year:]), tuple(recent[:of_year]))
 
     @cached_property

@@ -20,7 +20,7 @@ from accounting_analytics.core.money import (
     rounded_quotient,
     to_minor_units,
 )
-from accounting_analytics.core.periods import day_label, month_name
+from accounting_analytics.core.periods import DAY, day_label, month_name
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashWeeks, ExpectedPayments
 from accounting_analytics.reports.books.book_lines import entries_among
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.payees.recurring import Occurrence
 
 _MOST_WEEKS = 26
-_WEEK, _DAY = dt.timedelta(days=7), dt.timedelta(days=1)
+_WEEK = dt.timedelta(days=7)
 _ROWS = {
     "recurring_receipts": "Recurring receipts",
     "recurring_payments": "Recurring payments",
@@ -156,24 +156,21 @@ class Outlook(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.CashWeeks`: a row for each week."""
-        columns: dict[str, list[Any]] = {name: [] for name in CashWeeks.dtypes()}
+        rows = []
         for week, figures in enumerate(self._figures, start=1):
-            days = (self.end_date + (week - 1) * _WEEK + _DAY, self.week_end(week))
-            values = (week, *map(pd.Timestamp, days), *(figures[name].exact() for name in _ROWS))
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
-        return CashWeeks.from_columns(columns, self.scale)
+            days = (self.end_date + (week - 1) * _WEEK + DAY, self.week_end(week))
+            rows.append((week, *map(pd.Timestamp, days), *(figures[name].exact() for name in _ROWS)))
+        return CashWeeks.from_rows(rows, self.scale)
 
     @property
     def payments(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.ExpectedPayments`: what recurs, is open, and is known, by day."""
-        columns: dict[str, list[Any]] = {name: [] for name in ExpectedPayments.dtypes()}
+        rows = []
         for due in self.due:
-            last = (None, None) if due.last is None else (due.last.date, self._amount(due.last.units))
-            row = (due.day, due.counterparty, due.category or None, due.figure.exact(), due.rhythm, *last)
-            for name, value in zip(columns, row, strict=True):
-                columns[name].append(pd.Timestamp(value) if name.endswith("date") else value)
-        return ExpectedPayments.from_columns(columns, self.scale)
+            last = (pd.NaT, None) if due.last is None else (pd.Timestamp(due.last.date), self._amount(due.last.units))
+            of_due = (due.counterparty, due.category or None, due.figure.exact(), due.rhythm)
+            rows.append((pd.Timestamp(due.day), *of_due, *last))
+        return ExpectedPayments.from_rows(rows, self.scale)
 
     @property
     def due(self) -> list[DueAmount]:
@@ -328,7 +325,7 @@ class Outlook(Result):
                 f"Net change in cash, week to {day_label(first + (at + 1) * _WEEK)}",
                 units,
                 "the sum of the lines of cash, without opening balances",
-                _load_entries=partial(self._of_days, first + at * _WEEK + _DAY, first + (at + 1) * _WEEK),
+                _load_entries=partial(self._of_days, first + at * _WEEK + DAY, first + (at + 1) * _WEEK),
             )
             for at, units in enumerate(nets)
         ]
@@ -452,7 +449,7 @@ class Outlook(Result):
     def _why_no_range(self) -> str:
         """Say why there is no range: no movement, or too few past weeks."""
         if self._forecast.is_at_rest:
-            return f"nothing moved cash in the {AT_REST} weeks before {day_label(self.end_date + _DAY)}"
+            return f"nothing moved cash in the {AT_REST} weeks before {day_label(self.end_date + DAY)}"
         return _no_range(self._history.known_weeks, self.weeks)
 
     def _score_sentences(self) -> Iterator[str]:

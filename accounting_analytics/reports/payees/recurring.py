@@ -13,7 +13,7 @@ import pandas as pd
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.periods import day_label
+from accounting_analytics.core.periods import DAY, day_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import PaymentRhythms
 from accounting_analytics.reports.books.book_lines import entries_among
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.figures.figure import Figure
 
-_DAY, _YEAR = dt.timedelta(days=1), dt.timedelta(days=366)
+_YEAR = dt.timedelta(days=366)
 _SHOWN = ["counterparty", "category", "rhythm", "usual_day", "last_amount", "next_date", "next_amount", "status"]
 _VARIED = f"Where amounts vary, the next one is estimated as the middle one of the last {RECENT}."
 
@@ -103,7 +103,7 @@ class RecurringPayment(NamedTuple):
             days.append(due)
             following = self.found.rhythm.next_day(days)
             if following > last:
-                found.append(max(due, last + _DAY))
+                found.append(max(due, last + DAY))
             due = following
         return found
 
@@ -170,11 +170,11 @@ class RecurringPayments(Result):
     @property
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.PaymentRhythms`: cash that comes in is positive."""
-        columns: dict[str, list[Any]] = {name: [] for name in PaymentRhythms.dtypes()}
+        rows = []
         for payment in self.payments:
             recent = sorted(payment.recent_units, key=abs)
             dearer, since = payment.dearer
-            values = (
+            row = (
                 payment.key,
                 payment.counterparty,
                 payment.category,
@@ -191,9 +191,8 @@ class RecurringPayments(Result):
                 payment.found.met,
                 payment.found.tried,
             )
-            for column, value in zip(columns.values(), values, strict=True):
-                column.append(value)
-        frame = PaymentRhythms.from_columns(columns, self.scale)
+            rows.append(row)
+        frame = PaymentRhythms.from_rows(rows, self.scale)
         frame.attrs["notes"] = self.notes
         return frame
 

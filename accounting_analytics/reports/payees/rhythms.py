@@ -14,6 +14,8 @@ from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 
+from accounting_analytics.core.periods import DAY
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -28,7 +30,6 @@ _TAIL = RECENT + 2
 """Latest days that the next one depends on."""
 _TRIED = 24
 """Latest payments whose days are compared with those that the rhythm says."""
-_DAY = dt.timedelta(days=1)
 _MONTH_END = 31
 _FAR = 5
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
@@ -66,8 +67,8 @@ def _weekday(days: Days) -> int:
 
 def _every_weeks(name: str, weeks: int, tolerance: int) -> Rhythm:
     def expect(days: Days) -> dt.date:
-        following = days[-1] + 7 * weeks * _DAY
-        return following + ((_weekday(days) - following.weekday() + 3) % 7 - 3) * _DAY
+        following = days[-1] + 7 * weeks * DAY
+        return following + ((_weekday(days) - following.weekday() + 3) % 7 - 3) * DAY
 
     return Rhythm(name, 7 * weeks, tolerance, expect, lambda days: f"on {_WEEKDAYS[_weekday(days)]}")
 
@@ -93,7 +94,7 @@ def _days_of_month(days: Days) -> list[int]:
 
     31 stands for the end of a month.
     """
-    ends = [_MONTH_END] if any(day.month != (day + _DAY).month for day in days) else []
+    ends = [_MONTH_END] if any(day.month != (day + DAY).month for day in days) else []
     return sorted({*(day.day for day in days), *ends}, reverse=True)
 
 
@@ -199,7 +200,7 @@ class FoundRhythm(NamedTuple):
     @property
     def overdue_after(self) -> dt.date:
         """Last day on which the next payment would still meet the rhythm."""
-        return self.due + self.rhythm.tolerance * _DAY
+        return self.due + self.rhythm.tolerance * DAY
 
 
 class _Trial(NamedTuple):
@@ -234,15 +235,15 @@ def find_rhythm(days: Days) -> FoundRhythm | None:
     margin = 2 if len(near) < RECENT else 1
     early = min(margin - min(*near, 0), rhythm.tolerance)
     late = min(margin + max(*near, 0), rhythm.tolerance)
-    following = rhythm.next_day([*days, due]) + late * _DAY
+    following = rhythm.next_day([*days, due]) + late * DAY
     return FoundRhythm(
         rhythm,
         rhythm.describe(days),
         best.met,
         len(best.misses),
         due,
-        due - early * _DAY,
-        due + late * _DAY,
+        due - early * DAY,
+        due + late * DAY,
         following,
     )
 

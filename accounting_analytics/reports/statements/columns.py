@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import datetime as dt
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -11,7 +10,7 @@ from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.fiscal_years import UnitName, name_unit, require_month, shift_months, to_period
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
-from accounting_analytics.core.periods import Period, days_label, month_label
+from accounting_analytics.core.periods import DAY, Period, days_label, month_end, month_label, month_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +25,6 @@ ColumnKind = Literal[
 UNITS: dict[str, int] = {"month": 1, "quarter": 3, "year": 12}
 BUDGET = "budget"
 COMPARISONS = ("total", "average", "prior", "prior_year", "change", "change_pct", "share", BUDGET)
-_DAY = dt.timedelta(days=1)
 _YEAR = 12
 
 
@@ -145,10 +143,10 @@ def _unit_columns(period: Period, months: int, first_month: int) -> list[Stateme
     made = []
     first: dt.date | None = period.start_date
     while first is not None and first <= period.end_date:
-        month = first.replace(day=1)
+        month = month_start(first)
         unit_start = shift_months(month, -((first.month - first_month) % months)) or month
         after = shift_months(unit_start, months)
-        unit_end = dt.date.max if after is None else after - _DAY
+        unit_end = dt.date.max if after is None else after - DAY
         unit = Period(first, min(unit_end, period.end_date), period.time_zone)
         made.append(StatementColumn(*_names_of(unit, first_month), "period", periods=((1, unit),)))
         first = after
@@ -214,7 +212,7 @@ def whole_months(period: Period) -> list[Period]:
     """
     months = period.months()
     for month in months:
-        first = month.start_date.replace(day=1)
+        first = month_start(month.start_date)
         if month.start_date != first or month.end_date != month_end(first):
             raise PeriodError(
                 f"compare: {days_label(month)} is a part of a month, whose budget may be that of {month_label(first)} "
@@ -267,7 +265,7 @@ def shifted(period: Period, months: int) -> Period:
 
 
 def _earlier(day: dt.date, months: int) -> dt.date:
-    month = shift_months(day.replace(day=1), -months)
+    month = shift_months(month_start(day), -months)
     if month is None:
         raise PeriodError(f"there is no day {count_of(months, 'month')} before {day}: the calendar starts in year 1")
     last = month_end(month)
@@ -299,8 +297,3 @@ def _refuse_overlaps(periods: Sequence[Period]) -> None:
     for period, following in pairwise(ordered):
         if following.start_date <= period.end_date:
             raise InputError(f"compare: periods that overlap have no total: {period} and {following}")
-
-
-def month_end(day: dt.date) -> dt.date:
-    """Return the last day of a month."""
-    return day.replace(day=calendar.monthrange(day.year, day.month)[1])

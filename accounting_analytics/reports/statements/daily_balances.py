@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import itertools
 from collections import defaultdict
 from dataclasses import dataclass
@@ -11,18 +10,17 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.core.column_conversion import exact_amounts, local_midnights
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.core.periods import day_label
+from accounting_analytics.core.periods import DAY, day_label
 from accounting_analytics.reports.figures.figure import Figure
 from accounting_analytics.reports.figures.selections import Selection, Span
 
 if TYPE_CHECKING:
+    import datetime as dt
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.books.book_lines import LineSource
     from accounting_analytics.reports.statements.statement_figures import StatementFigures
-
-_DAY = dt.timedelta(days=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +44,7 @@ class DailyBalances:
     @cached_property
     def days(self) -> list[dt.date]:
         """The days of the period."""
-        return [self.period.start_date + offset * _DAY for offset in range(self.period.days)]
+        return [self.period.start_date + offset * DAY for offset in range(self.period.days)]
 
     @cached_property
     def units(self) -> dict[str, list[int]]:

@@ -26,9 +26,8 @@ from accounting_analytics.core.exact_sums import (
 from accounting_analytics.core.load_metadata import attach_notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import arrow_type, from_minor_units, pandas_dtype
-from accounting_analytics.core.periods import Period, day_label, period_label
+from accounting_analytics.core.periods import Period, day_before, day_label, period_label
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, ExactReport
-from accounting_analytics.reports.books.book_lines import day_before
 from accounting_analytics.reports.books.ledger_tree import describe_ledgers
 from accounting_analytics.reports.books.opening import Opening
 from accounting_analytics.reports.books.value import to_books
@@ -339,7 +338,7 @@ class _Tables(NamedTuple):
     def lines(self, flows: _FlowLines | None) -> pd.DataFrame:
         """Tabulate the cash flow lines, if they are wanted."""
         if flows is None:
-            return CashFlowLines.exact_from_columns({name: [] for name in CashFlowLines.dtypes()}, self.scale)
+            return CashFlowLines.exact_from_rows([], self.scale)
         amount = amount_column(flows.units, self.scale)
         dtypes = {pa.large_string(): TEXT, INSTANT_TYPE: INSTANT, arrow_type(self.scale): pandas_dtype(self.scale)}
         position = list(CashFlowLines.dtypes()).index("amount")

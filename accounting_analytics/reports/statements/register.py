@@ -63,7 +63,7 @@ def register(books: Books, ledger: str, period: PeriodLike = None) -> pd.DataFra
         raise IncompleteLoadError(f"the register of {tree.names[ledger_id]!r} is not known: {why}")
     rows = _rows(source, ledger_ids)
     days = zone(books.time_zone)
-    columns: dict[str, list[Any]] = {name: [] for name in Register.dtypes()}
+    shown_rows = []
     supplied = opening.units if opening.of == "all" or ledger_ids <= set(tree.cash) else None
     first = opening.day if supplied else None
     total = sum(supplied.get(ledger_id, 0) for ledger_id in ledger_ids) if supplied else 0
@@ -74,7 +74,7 @@ def register(books: Books, ledger: str, period: PeriodLike = None) -> pd.DataFra
         total += row["units"]
         if shown.start_date <= day <= shown.end_date:
             opposing = [tree.names.get(opposing_id, opposing_id) for opposing_id in row["opposing"]]
-            values = (
+            shown_row = (
                 row["id"],
                 row["datetime"],
                 pd.Timestamp(day),
@@ -85,9 +85,8 @@ def register(books: Books, ledger: str, period: PeriodLike = None) -> pd.DataFra
                 from_minor_units(row["units"], source.scale),
                 from_minor_units(total, source.scale),
             )
-            for name, value in zip(columns, values, strict=True):
-                columns[name].append(value)
-    frame = Register.from_columns(columns, source.scale)
+            shown_rows.append(shown_row)
+    frame = Register.from_rows(shown_rows, source.scale)
     is_balance = "" if opening.is_movement or opening.units else ", the first day of the books, so it is the balance"
     since = f"The running total counts the lines since {day_label(source.loaded.start_date)}{is_balance}."
     if supplied:

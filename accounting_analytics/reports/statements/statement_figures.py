@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +12,7 @@ import numpy as np
 
 from accounting_analytics.core.column_conversion import exact_amounts
 from accounting_analytics.core.money import rounded_quotient, to_minor_units
-from accounting_analytics.core.periods import day_label, month_label
+from accounting_analytics.core.periods import DAY, day_label, month_label
 from accounting_analytics.reports.books.payees import entry_ids
 from accounting_analytics.reports.figures.figure import (
     KEY_SEPARATOR,
@@ -409,9 +408,7 @@ class StatementFigures:
         if column.kind in {"average", "share"}:
             return f"a balance has no {column.kind} here"
         periods = sorted((period.start_date, period.end_date) for _, period in column.periods)
-        gaps = [
-            earlier for earlier, following in pairwise(periods) if following[0] - earlier[1] != dt.timedelta(days=1)
-        ]
+        gaps = [earlier for earlier, following in pairwise(periods) if following[0] - earlier[1] != DAY]
         return "the columns do not follow each other" if column.kind == "total" and gaps else ""
 
     def _why_no_budget(self, row: Row, column: StatementColumn) -> str:

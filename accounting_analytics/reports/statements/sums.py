@@ -10,8 +10,8 @@ import numpy as np
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.core.periods import day_label
-from accounting_analytics.reports.books.book_lines import day_before, tag_notes
+from accounting_analytics.core.periods import day_before, day_label
+from accounting_analytics.reports.books.book_lines import tag_notes
 from accounting_analytics.reports.figures.selections import Span
 
 if TYPE_CHECKING:
