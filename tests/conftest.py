@@ -152,7 +152,6 @@ class ForkServer:
         return self.wait()
 
     def close(self):
-        """End the server."""
         with self._server:
             self._server.stdin.close()
 
@@ -405,7 +404,6 @@ class Distortion:
         self.requests = []
 
     def forward_request(self, path, params):
-        """Return the parameters to forward."""
         self.requests.append((path, params))
         return self._change_request(path, dict(params)) if self._change_request else params
 
@@ -481,7 +479,6 @@ def forwarded(base_url, distortion):
 
 @pytest.fixture(scope="session")
 def distortion():
-    """Return the class of distortions."""
     return Distortion
 
 

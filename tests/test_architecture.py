@@ -33,17 +33,14 @@ def layers(container):
 
 
 def test_imports_follow_the_contracts():
-    """Every import contract of pyproject.toml is kept."""
     assert lint_imports(config_filename=str(PROJECT / "pyproject.toml"), no_cache=True) == 0
 
 
 def test_every_wing_is_documented():
-    """The table of wings lists exactly the folders that exist."""
     assert set(re.findall(r"^\| `(\w+)` \|", ARCHITECTURE, re.MULTILINE)) == wings(PACKAGE)
 
 
 def test_documented_layers_are_the_contracts():
-    """The pictures of layers are those of the contracts, and contain every module."""
     pictures = [block.splitlines() for block in re.findall(r"^```\n(.*?)^```", ARCHITECTURE, re.MULTILINE | re.DOTALL)]
     for folder in (PACKAGE, PACKAGE / "client", PACKAGE / "service"):
         container = ".".join(folder.relative_to(PROJECT).parts)
@@ -114,8 +111,7 @@ def imports_inner_modules(path):
     return any(one.partition(".")[0] not in OWN.get(path.relative_to(TESTS).parts[0], ()) for one in modules)
 
 
-def test_tests_import_public_names():
-    """Another test that imports an inner module is refused, and one that no longer does leaves the list."""
+def test_tests_of_inner_modules_are_listed():
     listed = EXCEPTIONS.read_text(encoding="utf-8").split()
     found = [path.relative_to(TESTS).as_posix() for path in sorted(TESTS.rglob("*.py")) if imports_inner_modules(path)]
     assert sorted(set(found) - set(listed)) == [], "import public names, or test through a fixture"

@@ -108,8 +108,7 @@ WRONG_CALLS = [
 
 
 @pytest.mark.parametrize(("call", "message"), WRONG_CALLS)
-def test_a_wrong_type_is_refused_with_a_sentence(call, message):
-    """The message names the argument, the type given, and what to pass."""
+def test_wrong_type_names_argument_type_and_what_to_pass(call, message):
     with pytest.raises(InputError) as caught:
         call()
     assert message in str(caught.value)
@@ -124,15 +123,13 @@ def test_a_wrong_type_is_refused_with_a_sentence(call, message):
         ),
     ],
 )
-def test_a_list_where_one_of_some_texts_is_expected(connected, call, message):
-    """A list is refused as any other value that is none of the texts."""
+def test_list_instead_of_a_text_is_refused(connected, call, message):
     with pytest.raises(InputError) as caught:
         call(connected(None))
     assert message in str(caught.value)
 
 
 def test_a_type_of_the_same_name_is_named_with_its_library():
-    """A frame of another library is not said to be of the type that it must be of."""
     other = type("DataFrame", (), {"__module__": "polars.dataframe.frame"})()
     with pytest.raises(InputError, match=r"queue is of type polars\.DataFrame, not DataFrame; uncategorized_queue"):
         aa.group_queue(other)
@@ -151,8 +148,7 @@ PATH_CALLS = [
 
 
 @pytest.mark.parametrize(("call", "name"), PATH_CALLS)
-def test_a_path_that_no_system_allows_is_refused(call, name):
-    """A NUL character and a number are refused by the name of the argument."""
+def test_path_with_a_nul_or_a_number_is_refused(call, name):
     with pytest.raises(InputError, match=rf"^{name} 'a\\x00b' contains a NUL character, so it is not a path"):
         call("a\0b")
     with pytest.raises(InputError, match=rf"^{name} is of type int, not str or Path; pass the path of a file"):
@@ -160,7 +156,6 @@ def test_a_path_that_no_system_allows_is_refused(call, name):
 
 
 def test_a_journal_must_be_a_path_and_a_plan_a_plan(connected):
-    """Applying, verifying and undoing refuse what cannot be one before a request, also in a dry run."""
     client = connected(None)
     no_path = r"^journal 'a\\x00b' contains a NUL character"
     for call in (aa.apply_plan, aa.verify_plan):
@@ -175,7 +170,6 @@ def test_a_journal_must_be_a_path_and_a_plan_a_plan(connected):
 
 @pytest.mark.parametrize("books", [LINES, REPORT])
 def test_an_export_of_a_wrong_type_writes_nothing(tmp_path, books):
-    """An export refuses frames and reports in the place of books, and leaves the folder alone."""
     with pytest.raises(InputError, match=re.escape(f"books is of type {type(books).__name__}, {BOOKS_HINT}")):
         aa.export(books, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
@@ -191,7 +185,6 @@ def test_no_ledgers_are_refused(connected, ledger_ids):
 
 
 def test_subclasses_are_accepted():
-    """An instance of the class or of a subclass is not refused."""
     require_type(True, int, "count", "give a number")  # noqa: FBT003 (the value is the point)
     with pytest.raises(InputError, match=r"^count is of type str, not int; give a number$"):
         require_type("1", int, "count", "give a number")

@@ -54,8 +54,7 @@ def loaded(company):
     return aa.load_books(company.client, MONTH, since=MONTH[0])
 
 
-def test_a_broken_page_and_a_broken_frame_are_refused(company, loaded):
-    """Nothing is guessed: the first id is named, of a page on the wire and of a frame that a person changed."""
+def test_broken_page_and_frame_are_refused_naming_an_id(company, loaded):
     settings = company.environment()
     network = Broken()
     broken = aa.LedgerClient(
@@ -75,7 +74,6 @@ def test_a_broken_page_and_a_broken_frame_are_refused(company, loaded):
 
 
 def test_reports_charts_and_exports_agree(loaded, tmp_path):
-    """The recomputed report ties; the marks of a chart and the Parquet files that DuckDB reads sum to the report."""
     (reported,) = loaded.reports
     computed = aa.recompute_cash_flow(loaded)
     reconciliation = aa.reconcile(loaded)
@@ -97,7 +95,6 @@ def test_reports_charts_and_exports_agree(loaded, tmp_path):
 
 
 def test_the_uncategorized_are_categorized_and_taken_back(company, loaded, tmp_path):
-    """From the queue to an applied, verified and undone plan; then the report is the same to the cent."""
     (reported,), client = loaded.reports, company.client
     queue = aa.uncategorized_queue(loaded)
     proposals = aa.decide(queue.head(3), dict.fromkeys(queue.head(3)["transaction_id"], "Travel"), loaded)
@@ -124,8 +121,7 @@ def notebook_of_the_company(company, monkeypatch, tmp_path):
     return path
 
 
-def test_a_scheduled_run(loaded, notebook_of_the_company, tmp_path):
-    """A run leaves a page with the figures of the report."""
+def test_scheduled_run_leaves_a_page_with_the_report(loaded, notebook_of_the_company, tmp_path):
     finished = aa.run_notebook(notebook_of_the_company, tmp_path / "runs")
     assert f"ties: True cash: {loaded.reports[0].exact().ending_cash_balance}" in finished.html.read_text(
         encoding="utf-8"

@@ -145,7 +145,6 @@ def require_cents(result, cents):
 
 
 def test_wire_and_frame_have_the_same_lines(books):
-    """Every amount of the frame is the float nearest to that on the wire, as people type it, of its local day."""
     assert books.lines["id"].tolist() == [line.id for line in books.wire]
     assert books.a.tolist() == [float(value) for value in books.exact]
     assert books.lines.amount.tolist() == [float(line.amount) for line in books.wire]
@@ -171,15 +170,13 @@ FIND = {
 
 
 @pytest.mark.parametrize("expression", FIND)
-def test_find(books, expression):
-    """A filter finds exactly the lines that the service sent with that amount, in the same order."""
+def test_filter_finds_lines_of_an_amount_in_order(books, expression):
     wanted = FIND[expression](books.cents, round(PRICE * 100))["id"].tolist()
     assert wanted
     assert FIND[expression](books, PRICE)["id"].tolist() == wanted
 
 
-def test_find_days_and_texts(books):
-    """Lines of some days and with a text are those that the service sent."""
+def test_filters_find_lines_of_days_and_texts(books):
     days = [dt.date(2025, 2, 1), dt.date(2025, 2, 28)]
     found = books.lines.loc[books.day.between("2025-02-01", "2025-02-28")]["id"].tolist()
     local = [(line.id, line.datetime.astimezone(ZoneInfo(ZONE)).date()) for line in books.wire]
@@ -188,8 +185,7 @@ def test_find_days_and_texts(books):
     assert found == [line.id for line in books.wire if "AMZN" in line.description] != []
 
 
-def test_ledgers_of_lines(books):
-    """Every line finds its ledger, and a split line becomes one row per opposing ledger."""
+def test_split_lines_become_a_row_per_opposing_ledger(books):
     merged = books.lines.merge(books.ledgers, left_on="ledger_id", right_on="id")
     assert merged.id_x.tolist() == books.lines["id"].tolist()
     assert (merged.name == merged.ledger_name).all()
@@ -217,8 +213,7 @@ def statement(books, request):
     return frame.assign(amount=pd.to_numeric(frame.amount))
 
 
-def test_merge_with_a_bank_statement(books, statement):
-    """A merge on the amount finds all lines of that amount; with the nearest earlier day, each row has its line."""
+def test_merge_finds_each_line_of_a_bank_statement(books, statement):
     rows = statement_rows(books)
     merged = statement.merge(books.account[["id", "signed_amount"]], left_on="amount", right_on="signed_amount")
     counts = Counter(books.cents.account.signed_amount)
@@ -255,8 +250,7 @@ ARITHMETIC = {
 
 
 @pytest.mark.parametrize("expression", ARITHMETIC)
-def test_arithmetic(books, expression):
-    """Arithmetic with each amount agrees to the cent."""
+def test_arithmetic_agrees_to_the_cent(books, expression):
     calculate, exactly = ARITHMETIC[expression]
     require_agreement(calculate(books), [exactly(value) for value in books.exact])
 
@@ -267,7 +261,6 @@ def ratios(values):
 
 
 def mean(values):
-    """Return the exact mean."""
     return sum(values) / Fraction(len(values))
 
 
@@ -304,15 +297,13 @@ SUMMARIES = {
 
 
 @pytest.mark.parametrize("expression", SUMMARIES)
-def test_summary(books, expression):
-    """A summary of all amounts, signed or not, agrees to the cent."""
+def test_summary_agrees_to_the_cent(books, expression):
     summarize, exactly = SUMMARIES[expression]
     require_agreement(summarize(books.a), exactly(books.exact))
     require_agreement(summarize(books.lines.amount), exactly([abs(value) for value in books.exact]))
 
 
-def test_what_is_not_rounded(books):
-    """The mean keeps digits beyond cents; bins count what is between their ends; columns correlate as cents do."""
+def test_means_keep_digits_and_bins_count_their_content(books):
     exact = mean([abs(value) for value in books.exact])
     assert books.lines.amount.mean() == pytest.approx(float(exact), rel=1e-12)
     assert books.lines.amount.mean() != round(float(exact), 2)
@@ -366,13 +357,11 @@ SUMS = {
 
 
 @pytest.mark.parametrize("expression", SUMS)
-def test_sums(books, expression):
-    """Sums and differences, by ledger, side and month too, agree to the cent in every row, label and group."""
+def test_sums_by_ledger_side_and_month_agree(books, expression):
     require_cents(SUMS[expression](books), SUMS[expression](books.cents))
 
 
 def test_a_running_balance_ends_at_the_reported_one(books):
-    """The last running balance of an account is the ending balance of the report."""
     balances = books.report.ending_balances.set_index("ledger_name").cash_balance
     assert SUMS["running balance of one account"](books).round(2).iloc[-1] == balances[CASH]
 
@@ -382,8 +371,7 @@ def exact_means(series):
     return [Fraction(int(values.sum()), 100 * len(values)) for _, values in series]
 
 
-def test_means_shares_and_percents(books):
-    """Averages by ledger and weekday, shares of a total and changes in percent agree to a hundredth."""
+def test_means_shares_and_percents_agree_to_a_hundredth(books):
     cents = books.cents
     counted = books.by_ledger.agg(["sum", "count", "mean"])
     assert counted["count"].equals(cents.by_ledger.count())
@@ -400,16 +388,14 @@ def test_means_shares_and_percents(books):
     require_agreement(books.months.pct_change() * 100, percents)
 
 
-def test_day_names_and_zones(books):
-    """A converted instant is on the local date, whose name is that of the calendar."""
+def test_day_names_are_of_local_dates(books):
     converted = books.lines.datetime.dt.tz_convert(ZONE)
     assert [one.timestamp() for one in converted] == [line.datetime.timestamp() for line in books.wire]
     assert (converted.dt.tz_localize(None).dt.normalize() == books.day).all()
     assert books.day.dt.day_name().tolist() == [day.strftime("%A") for day in books.day.dt.date]
 
 
-def test_top_ten_outflows(books):
-    """The ten largest outflows of a report with their shares and cumulated shares."""
+def test_top_ten_outflows_have_shares(books):
     flows = books.report.ledgers
     top = flows[flows.net_cash_flow < 0].nsmallest(10, "net_cash_flow")
     share = top.net_cash_flow / flows.net_cash_flow.clip(upper=0).sum() * 100
@@ -425,7 +411,6 @@ def test_top_ten_outflows(books):
 
 
 def test_variance_of_two_reports(books):
-    """The variance of two reports by ledger, whether a ledger is in both or not."""
     before, after = (report.ledgers[["ledger_id", "net_cash_flow"]] for report in books.years)
     merged = after.merge(before, on="ledger_id", how="outer", suffixes=("", "_before")).set_index("ledger_id").fillna(0)
     exact = [
@@ -442,8 +427,7 @@ def axes():
     return lambda: Figure().subplots()
 
 
-def test_charts(books, axes):
-    """Plotly express, seaborn and matplotlib draw a pivot as a heat map, grouped sums as bars, and amounts by day."""
+def test_plotly_seaborn_and_matplotlib_draw_frames(books, axes):
     pivot, account = books.pivot.rename(columns=str), books.account
     np.testing.assert_array_equal(np.asarray(px.imshow(pivot).data[0].z), pivot.to_numpy())
     (mesh,) = sns.heatmap(pivot, ax=axes()).collections
@@ -515,8 +499,7 @@ IN_EVERY_RUN = ("to_parquet", "to_csv", "to_json")
     "expression",
     [*IN_EVERY_RUN, *also_long(*(one for one in IN_AND_OUT if one not in IN_EVERY_RUN))],
 )
-def test_in_and_out(books, expression, tmp_path):
-    """What was written and read back is a valid table of the same lines, and recomputes to the reported figures."""
+def test_files_of_a_frame_recompute_to_the_reported_figures(books, expression, tmp_path):
     back = LineEntries.checked(IN_AND_OUT[expression](books.lines, tmp_path))
     # text files have no difference between no tags and tags that are not known
     no_tags = dict.fromkeys(("tag_ids", "tag_names", "tag_group_ids"), "")
@@ -573,10 +556,7 @@ KEPT = {
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.drop")  # DuckDB uses it in .df()
 @pytest.mark.parametrize("name", KEPT)
 def test_books_of_a_frame_that_still_has_all_lines(books, name):
-    """Whatever was done to a frame that has all lines, books of it have the figures of the load, in its zone.
-
-    Where it lost its load, balances need the day of the first entry, and the books say so.
-    """
+    """Where the frame lost its load, balances need the day of the first entry, and the books say so."""
     loaded, again = (aa.Books(frame, books.ledgers) for frame in (books.lines, KEPT[name](books)))
     assert figures(again.with_opening(START)) == figures(loaded.with_opening(START))
     assert not loaded.opening.is_movement
@@ -646,14 +626,13 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_books_of_a_frame_that_lacks_something_are_refused(books, name):
-    """Lines that are not those of the load, and what cannot be known, are refused, with what to do or to name."""
     change, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
         aa.Books(change(books), books.ledgers)
 
 
 def test_books_of_ledgers_that_were_saved(books, tmp_path):
-    """A chart from a file states no zone: lines that lost theirs need its name, and then have the same figures."""
+    """A chart from a file states no zone: lines that lost theirs need its name."""
     books.ledgers.to_csv(tmp_path / "ledgers.csv", index=False)
     chart = aa.schemas.Ledgers.checked(pd.read_csv(tmp_path / "ledgers.csv", dtype={"sort_code": str}))
     merged = books.lines.merge(budgets(books), on="ledger_id")
@@ -665,16 +644,14 @@ def test_books_of_ledgers_that_were_saved(books, tmp_path):
     assert figures(aa.Books(merged, chart, time_zone=ZONE, opening=opening)) == expected
 
 
-def test_duckdb_sum(books):
-    """DuckDB sums the amounts of a frame."""
+def test_duckdb_sums_the_amounts(books):
     lines = books.account
     ((total,),) = duckdb.sql("select sum(signed_amount) from lines").fetchall()
     assert len(lines) > 100
     require_agreement(total, Fraction(int(books.cents.account.signed_amount.sum()), 100))
 
 
-def test_flags_read_as_numbers(books):
-    """Flags that a spreadsheet or database returned as 1 and 0 are flags again; any other number is refused."""
+def test_flags_as_1_and_0_are_read_others_refused(books):
     numbers = books.lines.transaction_personal.astype("float64")
     back = LineEntries.checked(books.lines.assign(transaction_personal=numbers))
     assert_frame_equal(back, books.lines, check_flags=False)
@@ -702,7 +679,6 @@ def as_parquet(lines):
 
 @pytest.mark.parametrize("with_lists", [as_objects, as_arrow_lists, as_parquet])
 @pytest.mark.parametrize("read", [LineEntries.checked, LineEntries.exact])
-def test_lists_are_refused(books, with_lists, read):
-    """Lists of ids, in a frame or from a Parquet file, are refused by name."""
+def test_lists_of_ids_are_refused_by_name(books, with_lists, read):
     with pytest.raises(FrameError, match=r"ids' holds lists; it takes texts, the values of each list joined by '\|'"):
         read(with_lists(books.lines.head(20)))

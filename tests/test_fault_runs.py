@@ -143,7 +143,6 @@ def truth(client_of):
 
 @pytest.mark.soak
 def test_temporary_faults_end_exact_or_clear(service, books, client_of, truth, soak_count):
-    """Runs under any two temporary faults never end with a wrong result, and nearly always with the right one."""
     verdicts, clear = [], []
     for seed in range(soak_count(500, fewer=4)):
         faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
@@ -158,8 +157,7 @@ def test_temporary_faults_end_exact_or_clear(service, books, client_of, truth, s
 
 
 @pytest.mark.parametrize("fault", PERMANENT)
-def test_permanent_faults_end_clear(service, books, client_of, truth, fault):
-    """A permanent fault is one clear error after a limited number of attempts."""
+def test_permanent_faults_end_clear_after_limited_attempts(service, books, client_of, truth, fault):
     with (
         running_with_faults(service.path, fault) as faulty,
         client_of(faulty.base_url, max_attempts=4) as client,
@@ -171,7 +169,6 @@ def test_permanent_faults_end_clear(service, books, client_of, truth, fault):
 
 
 def test_a_wrong_token_that_cannot_be_renewed_is_clear(service, books, truth):
-    """A bearer token that expires during a run ends it with a clear error."""
     with (
         running_with_faults(service.path, "expired_token:after=4") as faulty,
         books.client(faulty.base_url) as client,
@@ -181,8 +178,7 @@ def test_a_wrong_token_that_cannot_be_renewed_is_clear(service, books, truth):
 
 @pytest.mark.long
 @pytest.mark.soak
-def test_books_that_change_during_a_run(service, client_of, truth, tmp_path, soak_count):
-    """Entries posted during a run lead to the books as they are then, or to a clear error, never to a wrong result."""
+def test_books_changed_during_a_run_are_current_or_clear(service, client_of, truth, tmp_path, soak_count):
     for seed in range(soak_count(50)):
         with closing(sqlite3.connect(service.path)) as source:
             source.execute("VACUUM INTO ?", [f"{tmp_path / str(seed)}.db"])
@@ -224,12 +220,10 @@ class NthFails(httpx.BaseTransport):
         return self._transport.handle_request(request)
 
     def close(self):
-        """Close the connections."""
         self._transport.close()
 
 
 def refused(_, request):
-    """Refuse the connection."""
     msg = "connection refused"
     raise httpx.ConnectError(msg, request=request)
 
@@ -247,7 +241,6 @@ def status(code):
 
 
 def truncated(transport, request):
-    """Truncate the body."""
     body = transport.handle_request(request).read()
     return httpx.Response(200, headers={"content-type": "application/json"}, content=body[: len(body) // 2])
 
@@ -265,8 +258,7 @@ FINAL_FAILURES = {"403": status(403), "404": status(404), "501": status(501)}
 
 @pytest.mark.parametrize("failure", [*TEMPORARY_FAILURES, *FINAL_FAILURES])
 @pytest.mark.long
-def test_the_nth_request_fails(books, client_of, truth, failure):
-    """Whichever request of a run fails, a temporary failure ends EXACT and a final one CLEAR."""
+def test_any_failed_request_ends_exact_or_clear(books, client_of, truth, failure):
     number, verdicts = 0, []
     while True:
         number += 1
@@ -280,8 +272,7 @@ def test_the_nth_request_fails(books, client_of, truth, failure):
     assert set(verdicts) == ({"EXACT"} if failure in TEMPORARY_FAILURES else {"CLEAR"})
 
 
-def test_a_clear_error_names_its_operation(service, client_of):
-    """The message names the operation and the ledger."""
+def test_clear_error_names_operation_and_ledger(service, client_of):
     with (
         running_with_faults(service.path, "http_500") as faulty,
         client_of(faulty.base_url, max_attempts=1) as client,

@@ -137,7 +137,6 @@ def decisions(queue):
 
 
 def paths(names):
-    """Name and path of each ledger."""
     return {one: (names.name(one), names.path(one)) for one in sorted(names.ids)}
 
 
@@ -179,7 +178,6 @@ def without_rows(report):
 
 
 def with_entries(statement, row):
-    """Return a statement, and the entries of a row."""
     figures = [figure for figure in statement.row(row).values() if figure.is_additive]
     return [statement, statement.tidy(), [figure.entries[["id", "figure_amount", "local_date"]] for figure in figures]]
 
@@ -352,15 +350,12 @@ def test_every_public_function_that_takes_a_frame_is_called():
 
 @pytest.fixture(scope="module")
 def books(demo_company):
-    """Return frames of the demo company."""
     return Books.load(demo_company.client)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", [*list(CASES)[::3], *also_long(*(one for at, one in enumerate(CASES) if at % 3))])
 def test_no_result_depends_on_the_index(name, books, tmp_path_factory, soak_count):
-    """Whatever the labels of the rows are, the result is that of the same rows with a clean index."""
-
     @cache
     def expected(seed):
         return content(CASES[name](books.disguised(Disguise("clean", seed)), tmp_path_factory.mktemp("books")))

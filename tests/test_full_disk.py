@@ -61,8 +61,7 @@ def check_error(finished, code, *texts):
         assert text in errors[0]
 
 
-def test_import(run, tmp_path):
-    """Books that do not fit are not imported at all; with enough space all of them are."""
+def test_import_on_a_full_disk_posts_all_or_nothing(run, tmp_path):
     (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
     command = ("import", "lines.csv", "--database", "books.db", "--no-cash", "--time-zone", "UTC")
     check_error(run(*command, most=300_000), 4, "the disk of the database is full; nothing was changed")
@@ -73,8 +72,7 @@ def test_import(run, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["export", *also_long("plan")])
-def test_results_of_a_load(run, tmp_path, demo_company, name):
-    """Results that do not fit are one error message, and no part of them is left."""
+def test_load_results_that_do_not_fit_leave_no_part(run, tmp_path, demo_company, name):
     command, most = {
         "export": (("export", *DAYS, "--output", "out"), 6000),
         "plan": (("plan", *DAYS, "--rules", PROJECT / "data/rules.toml", "--output", "out"), 900),
@@ -86,8 +84,7 @@ def test_results_of_a_load(run, tmp_path, demo_company, name):
 
 
 @pytest.mark.long
-def test_notebook(run, tmp_path):
-    """A page that does not fit is one error message, and no part of it is left."""
+def test_page_that_does_not_fit_leaves_no_part(run, tmp_path):
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1")]), tmp_path / "sum.ipynb")
     finished = run("run", "sum.ipynb", "--output", "out", most=100_000)
     check_error(finished, 2, "sum.html cannot be written: File too large", "the previous content is unchanged")
@@ -96,15 +93,13 @@ def test_notebook(run, tmp_path):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no device that is always full")
 @pytest.mark.parametrize("command", [("config", "show"), *also_long(("config", "show", "--json"), ("--help",))])
-def test_output(run, command):
-    """Output that cannot be written is one error message, for a table, JSON and the help."""
+def test_output_that_cannot_be_written_is_one_message(run, command):
     with Path("/dev/full").open("w") as full:
         check_error(run(*command, stdout=full), 1, "the output cannot be written", "No space left on device")
 
 
 @pytest.mark.long
-def test_a_start_on_a_full_disk(run, tmp_path):
-    """A service or an import that cannot create its file says that the disk is full; then one with space succeeds."""
+def test_start_on_a_full_disk_says_so(run, tmp_path):
     (tmp_path / "lines.csv").write_text("entry_id,datetime,entry_description,ledger,debit_credit,amount\n" + ROWS)
     full = ("books.db cannot be opened, because its disk is full", "nothing was changed, make space")
     for command in (

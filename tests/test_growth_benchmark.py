@@ -19,8 +19,7 @@ def growth(monkeypatch):
     return growth
 
 
-def test_a_wrong_figure_stops_the_run(growth):
-    """A cent too much stops it; a sum of floats may be off by a billionth."""
+def test_figure_a_cent_off_stops_the_run(growth):
     runs = [
         {"program": "polars", "figures": {"net cash flow": "1000000000.00", "tables": "a"}},
         {"program": "pandas by hand", "figures": {"net cash flow": "1000000000.01"}},
@@ -35,7 +34,6 @@ def test_a_wrong_figure_stops_the_run(growth):
 
 @pytest.mark.long
 def test_measured_steps_make_a_page(tmp_path):
-    """A small run keeps its results, and its page has every size and program."""
     command = [sys.executable, str(BENCHMARKS / "growth.py"), "--sizes", "1000", "2000", "--rounds", "1"]
     ran = subprocess.run(  # noqa: S603 (our own program)
         [*command, "--only", "export", "--output", str(tmp_path)], capture_output=True, text=True, check=False

@@ -123,13 +123,11 @@ def with_required_ledger(amounts):
 
 
 def without_zeros(amounts):
-    """Amounts that are not zero."""
     return {account: amount for account, amount in amounts.items() if amount}
 
 
 @pytest.mark.parametrize(("start_date", "end_date"), PERIODS)
 def test_cash_flow_by_category_is_the_related_balance(case, start_date, end_date):
-    """The cash flow of each category equals its related balance in hledger and ledger, to the cent."""
     period = ("--begin", start_date, "--end", day_after(end_date))
     expected = hledger_balances(case, "--related", "--invert", *period)
     assert len(expected) >= PERIODS[start_date, end_date]
@@ -142,7 +140,6 @@ def test_cash_flow_by_category_is_the_related_balance(case, start_date, end_date
 
 @pytest.mark.parametrize(("start_date", "end_date"), PERIODS)
 def test_cash_balances_are_hledgers(case, start_date, end_date):
-    """Starting balance, ending balance and net change of each cash account equal hledger's, to the cent."""
     before = hledger_balances(case, "--historical", "--end", start_date)
     after = hledger_balances(case, "--historical", "--end", day_after(end_date))
     change = hledger_balances(case, "--begin", start_date, "--end", day_after(end_date))
@@ -161,7 +158,6 @@ def test_cash_balances_are_hledgers(case, start_date, end_date):
 
 @pytest.mark.parametrize(("start_date", "end_date"), PERIODS)
 def test_an_opened_journal_has_hledgers_cash_flow(case, start_date, end_date):
-    """The journal itself, opened without a service, has the categories and balances of hledger, to the cent."""
     books = aa.open_journal(case.journal, time_zone="UTC", cash=case.cash, commodity="USD")
     report = aa.recompute_cash_flow(books, (start_date, end_date)).exact()
     paths = {ledger_id: books.names.path(ledger_id) for ledger_id in books.ledgers["id"]}
@@ -175,8 +171,7 @@ def test_an_opened_journal_has_hledgers_cash_flow(case, start_date, end_date):
         assert without_zeros(found) == with_required_ledger(expected)
 
 
-def test_the_books_have_enough_entries(case):
-    """The books have hundreds of cash lines, and entries with several cash postings if the card is cash."""
+def test_generated_books_have_enough_cash_entries(case):
     _, recomputed = reports(case, BOOKS_BEGIN, BOOKS_END)
     assert len(recomputed.lines) > 500
     printed = run("hledger", "-f", case.journal, "print", "-O", "csv", f"acct:{anchored(CARD)}")

@@ -12,19 +12,16 @@ PYPROJECT = Path(__file__).parent.parent / "pyproject.toml"
 SLOW = {"pandas", "pyarrow", "plotly", "httpx", "sqlalchemy", "narwhals", "starlette", "pandera"}
 
 
-def test_names_are_sorted_and_there():
-    """`__all__` is sorted, and every name in it exists."""
+def test_public_names_are_sorted_and_exist():
     assert sorted(aa.__all__) == aa.__all__
     assert all(getattr(aa, name) is not None for name in aa.__all__)
 
 
 def test_completion_of_charts_lists_charts():
-    """What a notebook completes after ``aa.charts.`` are charts, not the modules that have them."""
     assert dir(aa.charts) == aa.charts.__all__
 
 
-def test_core_signatures():
-    """The core functions have the documented parameters, keyword-only where documented."""
+def test_core_signatures_are_as_documented():
     expected = {
         "discover_ledgers": ["client", "start_date", "end_date", "*time_zone"],
         "load_line_entries": [
@@ -72,19 +69,16 @@ def test_what_the_books_are_is_said_once():
     print(f"{sum(map(len, parameters.values()))} parameters of {len(functions)} public functions")  # noqa: T201
 
 
-def test_the_version_is_that_of_the_package():
-    """The version is the one in pyproject.toml."""
+def test_version_is_that_of_pyproject():
     assert aa.__version__ == tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["project"]["version"]
 
 
 def test_every_public_name_has_a_docstring():
-    """Every public name has a docstring that begins with a sentence."""
     documented = {name: inspect.getdoc(getattr(aa, name)) or "" for name in aa.__all__ if name != "__version__"}
     assert [name for name, text in documented.items() if not text.partition("\n")[0].endswith((".", ":"))] == []
 
 
 def test_importing_the_package_loads_nothing_slow():
-    """Importing the package, or the command line for its help, loads no DataFrame, HTTP or database library."""
     code = "import sys, accounting_analytics, accounting_analytics.cli; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)  # noqa: S603
     assert SLOW & set(loaded.stdout.split()) == set()

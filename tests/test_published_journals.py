@@ -33,7 +33,6 @@ class Journal(NamedTuple):
     commodity: str = "$"
 
     def write(self, folder, suffix):
-        """Write its files."""
         for name, text in self.files.items():
             (folder / name).write_text(text, encoding="utf-8")
         file = folder / f"books{suffix}"
@@ -286,7 +285,6 @@ def opened(journal, file):
 @pytest.mark.hledger
 @pytest.mark.parametrize("name", HLEDGER)
 def test_figures_are_those_of_hledger(name, tmp_path):
-    """Income, balances and cash flow by month are those of `is`, `bs` and `cf`, in total and by account."""
     journal = HLEDGER[name]
     file = journal.write(tmp_path, ".journal")
     books, days = opened(journal, file), ("-b", "2025-01-01", "-e", "2025-04-01", "--real")
@@ -422,7 +420,6 @@ _SUMS = (
 
 @pytest.mark.parametrize("name", BEANCOUNT)
 def test_figures_are_those_of_beancount(name, tmp_path):
-    """Each account by month is the sum of bean-query; the statements have these sums."""
     journal = BEANCOUNT[name]
     file = journal.write(tmp_path, ".beancount")
     books = opened(journal, file)
@@ -493,7 +490,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_refused_says_where_and_what_to_do(name, tmp_path):
-    """A journal that a program refuses, or that can be read in two ways, is refused with its line."""
     suffix, text, message = REFUSED[name]
     if suffix == ".journal":
         require("hledger", shutil.which("hledger"))

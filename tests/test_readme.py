@@ -76,7 +76,6 @@ def checkout(tmp_path):
 
 @pytest.mark.parametrize("name", PYTHON_RESULTS)
 def test_python_blocks_run(checkout, fork_server, name):
-    """The Python blocks run as they are, one after the other, without a warning."""
     text = GUIDES.get(name, README)
     code = [STRICT, *blocks(text, "python"), PYTHON_RESULTS[name]]
     fork_server.start("\n".join(code), folder=checkout)
@@ -116,15 +115,13 @@ LONG = ("pack --demo --period 2026-05 --excel", "outlook")
 
 @pytest.mark.long
 def test_shell_commands_run_as_they_are(run_commands, checkout):
-    """The commands run as they are, each on a demo company of its own."""
     run_commands([command for text in (README, *SHORTER_GUIDES) for command in commands(text)])
     check_files(checkout, "2026-05-01_2026-05-31")
     (workbook,) = checkout.glob("packs/*.xlsx")
     assert workbook.stat().st_size > 50_000
 
 
-def test_shell_commands_run(run_commands, demo_company, checkout):
-    """The commands run on fewer months of a demo company that is not started for each."""
+def test_shell_commands_run_on_fewer_months(run_commands, demo_company, checkout):
     all_commands = [command for text in (README, *SHORTER_GUIDES) for command in commands(text)]
     shorter = [command for command in all_commands if not any(text in command for text in LONG)]
     for text, months in FEWER_MONTHS.items():
@@ -141,28 +138,24 @@ def check_files(checkout, days):
 
 
 def test_shell_commands_of_the_service_run(run_commands):
-    """So do those of the service."""
     run_commands(commands(GUIDES["service"]))
 
 
-def test_blocks_are_found():
-    """The README and the guides have commands to run."""
+def test_readme_and_guides_have_commands():
     assert len(commands(README)) == len(blocks(README, "sh")[1].splitlines()) == 6
     assert len([command for text in SHORTER_GUIDES for command in commands(text)]) >= 8
     assert len(commands(GUIDES["service"])) >= 5
 
 
 @pytest.mark.parametrize("text", [README, INDEX, *SHORTER_GUIDES], ids=lambda text: text.partition("\n")[0])
-def test_texts_are_read_to_their_end(text):
-    """No line and no paragraph is a wall, and no cell of a table is a paragraph."""
+def test_no_line_paragraph_or_cell_is_too_long(text):
     assert max(map(len, text.splitlines())) <= LONGEST_LINE
     paragraphs = re.split(r"\n\s*\n", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
     prose = [one for one in paragraphs if not one.lstrip().startswith(("|", "-", "!", "#"))]
     assert max(one.strip().count("\n") + 1 for one in prose) <= LONGEST_PARAGRAPH
 
 
-def test_questions_have_an_answer(demo_company, tmp_path, monkeypatch):
-    """Each line of Python beside a question of the index gives a figure, rows or a statement of the demo's books."""
+def test_questions_of_the_index_have_answers(demo_company, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("budget.csv").write_text("ledger,month,amount\nRent,2026-05,7000\n", encoding="utf-8")
     books = aa.load_books(demo_company.client, (demo_company.start_date, demo_company.end_date), progress=False)
@@ -176,7 +169,6 @@ def test_questions_have_an_answer(demo_company, tmp_path, monkeypatch):
 
 
 def test_every_public_name_is_in_the_index():
-    """Every function is in the index once, as a person calls it."""
     functions = [name for name in aa.__all__ if name[0].islower() and name not in {"errors", "charts", "schemas"}]
     others = {"cash_flow_statement", "balance_sheet", "trial_balance"}
     called = {name: len(re.findall(rf"aa\.{name}\b", INDEX)) for name in functions if name not in others}
@@ -184,7 +176,6 @@ def test_every_public_name_is_in_the_index():
 
 
 def test_links_lead_to_files():
-    """Every relative link of the README, the index and the guides has its file."""
     texts = {PROJECT: README, PROJECT / "notebooks": INDEX}
     texts |= {PROJECT / "accounting_analytics" / name: text for name, text in GUIDES.items()}
     for folder, text in texts.items():

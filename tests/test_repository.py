@@ -39,17 +39,14 @@ def tracked():
 
 
 def test_top_level_has_the_agreed_files(tracked):
-    """The top level contains the files and folders of the design and no others."""
     assert {path.relative_to(PROJECT).parts[0] for path in tracked} == VISIBLE | HIDDEN
 
 
-def test_no_large_files(tracked):
-    """No tracked file is larger than a megabyte."""
+def test_no_file_is_larger_than_a_megabyte(tracked):
     assert [path.name for path in tracked if path.stat().st_size > MEGABYTE] == []
 
 
 def test_no_registry_addresses_or_machine_paths(tracked):
-    """No tracked file contains the address of a package registry or a path of a developer's machine."""
     found = []
     for path in tracked:
         text = path.read_text(encoding="utf-8", errors="replace")
@@ -60,7 +57,6 @@ def test_no_registry_addresses_or_machine_paths(tracked):
 
 
 def test_notebooks_carry_no_outputs():
-    """Every notebook is committed without outputs and execution counts."""
     notebooks = sorted((PROJECT / "notebooks").glob("*.ipynb"))
     assert notebooks
     for path in notebooks:
@@ -70,8 +66,7 @@ def test_notebooks_carry_no_outputs():
         assert [cell for cell in code if cell["outputs"] or cell["execution_count"] is not None] == [], path.name
 
 
-def test_the_demo_installs_a_part_of_the_pins():
-    """The lock of the demo is what its script makes of the pins, and has no test tools."""
+def test_demo_lock_is_what_its_script_makes():
     command = [sys.executable, PROJECT / ".ci" / "demo_lock.py"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 (our own)
     assert (PROJECT / ".ci" / "demo.lock").read_text(encoding="utf-8") == printed
@@ -79,7 +74,6 @@ def test_the_demo_installs_a_part_of_the_pins():
 
 
 def test_every_pin_has_a_hash():
-    """Every requirement of a lock file is an exact version with hashes."""
     for name in ("requirements.lock", "demo.lock"):
         text = (PROJECT / ".ci" / name).read_text(encoding="utf-8")
         pins = re.findall(r"^(\S+?)==(\S+).*?\\\n((?:\s+--hash=sha256:[0-9a-f]{64}.*\n)+)", text, re.MULTILINE)
@@ -88,7 +82,6 @@ def test_every_pin_has_a_hash():
 
 
 def test_the_only_python_is_found(tmp_path):
-    """The script of the tests finds the only Python of a machine, also without a home folder."""
     (tmp_path / "python3").symlink_to(sys.executable)
     (tmp_path / "sort").symlink_to(shutil.which("sort"))
     script = (PROJECT / ".ci/run").read_text(encoding="utf-8")
@@ -99,7 +92,6 @@ def test_the_only_python_is_found(tmp_path):
 
 
 def test_metaphors_are_not_used(tracked):
-    """No text of the package, the notebooks or the documentation has a word or phrase that says less than its noun."""
     texts = {".css", ".ipynb", ".j2", ".js", ".md", ".py", ".pyi", ".toml"}
     found = []
     for path in tracked:

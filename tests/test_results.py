@@ -361,8 +361,7 @@ def test_every_public_class_has_an_example(examples):
     assert public - {type(example) for example in examples} == {aa.TokenFile, aa.LocalBooks}
 
 
-def test_reprs_fit_a_terminal(examples, demo_company):
-    """A repr has at most 30 lines of 80 printable columns, and neither a secret nor a table in full."""
+def test_reprs_fit_a_terminal_and_hide_secrets(examples, demo_company):
     for example in examples:
         text = repr(example)
         lines = text.splitlines()
@@ -374,7 +373,6 @@ def test_reprs_fit_a_terminal(examples, demo_company):
 
 
 def test_a_token_file_is_its_path(tmp_path):
-    """The repr of a token file names the file, not the token."""
     path = tmp_path / "token"
     path.write_text(SECRET)
     path.chmod(0o600)
@@ -382,14 +380,12 @@ def test_a_token_file_is_its_path(tmp_path):
 
 
 def test_a_result_starts_with_its_summary():
-    """The repr of a result is its summary and more, not the list of the fields of a dataclass."""
     for example in RESULTS:
         assert repr(example).split()[:4] == example.summary().split()[:4]
         assert not (dataclasses.is_dataclass(example) and example.__dataclass_params__.repr)
 
 
-def test_reprs_say_what_is_there(demo_company):
-    """Names and amounts are in the text; lines that are left out are counted."""
+def test_reprs_have_names_amounts_and_counts_of_the_rest(demo_company):
     assert f"- {NAME}: -1,234,567,890.12" in repr(make_report()).replace("\n  ", " ")
     assert repr(make_report()).endswith("more lines: see explain()")
     assert "-1,234,567,890.12" in repr(make_plan())
@@ -404,15 +400,13 @@ def test_reprs_say_what_is_there(demo_company):
     assert "America/New_York" in repr(demo_company)
 
 
-def test_html_of_months_fits_a_page():
-    """The table has no column that the sentences around it state for all months."""
+def test_html_of_months_repeats_no_stated_column():
     shown = make_months()._repr_html_()
     assert ">ending_cash_balance</th>" in shown
     assert "<th>anchored" not in shown
 
 
-def test_html_has_names_before_ids():
-    """In JupyterLab the table of a plan starts with what a person reads."""
+def test_html_of_a_plan_has_names_before_ids():
     shown = make_plan(1)._repr_html_()
     assert shown.index(">description<") < shown.index(">updated_category_ledger_name<") < shown.index(">rule<")
     assert shown.index(">updated_category_ledger_name<") < shown.index(">transaction_id<")
@@ -422,7 +416,6 @@ def test_html_has_names_before_ids():
 
 
 def test_members_are_there_or_left_out_for_a_reason():
-    """A class has each member, or a reason, but not both; `frame` is a property, the others are methods."""
     for result in (*COMPLETE, *PARTLY):
         reasons = PARTLY.get(result, {})
         for name in MEMBERS:
@@ -432,14 +425,12 @@ def test_members_are_there_or_left_out_for_a_reason():
 
 
 def test_results_are_immutable():
-    """A result is a frozen dataclass; a plan has only properties."""
     for result in {*COMPLETE, *PARTLY} - {aa.Plan}:
         assert dataclasses.is_dataclass(result), result
         assert result.__dataclass_params__.frozen, result
 
 
 def test_members_return_the_same_kinds(examples):
-    """A summary is one line, the explanation has more, JSON is an object, and HTML is escaped."""
     results = [example for example in examples if isinstance(example, COMPLETE)]
     assert {type(result) for result in results} == set(COMPLETE)
     for result in results:
@@ -452,7 +443,6 @@ def test_members_return_the_same_kinds(examples):
 
 
 def test_lists_are_lists_in_html(examples):
-    """What plain text lists after dashes has no dash in HTML: it is a list there, or the table has it."""
     pages = {type(example): example._repr_html_() for example in examples if isinstance(example, COMPLETE)}
     assert [kind.__name__ for kind, page in pages.items() if "<p>- " in page] == []
     sentences = pages[aa.Outlook].partition("<ul><li>")[2].partition("</li></ul>")[0].split("</li><li>")
@@ -461,7 +451,6 @@ def test_lists_are_lists_in_html(examples):
 
 
 def test_public_functions_return_listed_results():
-    """Every class that a public function returns is a table or a listed result."""
     listed = {result.__name__ for result in (*COMPLETE, *PARTLY)}
     returned = {
         re.findall(r"\w+", inspect.signature(value).return_annotation)[-1]
@@ -471,8 +460,7 @@ def test_public_functions_return_listed_results():
     assert returned <= listed | NOT_RESULTS
 
 
-def test_json_text_of_values_of_every_kind():
-    """Amounts are strings with every digit, floats too, dates ISO 8601, absent values null, tables and lists lists."""
+def test_json_text_has_every_digit_and_iso_dates():
     frame = pd.DataFrame(
         {
             "amount": pd.Series([Decimal("12345678901234567890.12"), None], dtype=pandas_dtype(2)),
@@ -504,7 +492,6 @@ def test_json_text_of_values_of_every_kind():
 
 
 def test_print_shows_all_in_the_width_of_a_terminal(examples):
-    """Printed, a result is all of its text, in lines that a terminal does not wrap unless a word is longer."""
     for example in (one for one in examples if isinstance(one, Result)):
         assert str(example).split() == example.explain().split()
         assert max(map(len, str(example).splitlines())) <= 80
@@ -512,7 +499,6 @@ def test_print_shows_all_in_the_width_of_a_terminal(examples):
 
 @pytest.mark.parametrize("amount", ["1.00", "1234.50", "98765432109.87"])
 def test_ageing_is_printed_without_a_wrapped_row(amount):
-    """Each party is one row of each block, however large its amounts are; the names of items are shortened."""
     units = int(Decimal(amount) * 100)
     names = [f"Zürich 東京 partners in a long-named company, {number}" for number in range(3)]
     items = [
@@ -536,7 +522,6 @@ def test_ageing_is_printed_without_a_wrapped_row(amount):
 
 @pytest.mark.parametrize(("weeks", "is_better"), [(2, True), (13, True), (26, False)])
 def test_an_outlook_is_printed_with_all_weeks(demo_company, weeks, is_better):
-    """Each week is one row, before the remarks, unless past outlooks were no better; what is due is last."""
     result = aa.outlook(aa.load_books(demo_company.client, progress=False), weeks=weeks, limit=50_000)
     lines = str(result).splitlines()
     assert max(map(len, lines)) <= 80

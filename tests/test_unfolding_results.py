@@ -40,8 +40,7 @@ def loaded(demo_company):
     return aa.load_line_entries(demo_company.client, ledgers["id"], *DAYS, progress=False), ledgers
 
 
-def test_a_report(demo_company):
-    """Each ledger has its lines; totals are only stated."""
+def test_report_ledgers_unfold_lines_and_totals_are_stated(demo_company):
     report = aa.load_cash_flow_report(demo_company.client, *DAYS)
     figures = list(unfolded(report._repr_html_()))
     assert len(figures) > 20
@@ -50,16 +49,14 @@ def test_a_report(demo_company):
     assert Decimal(flows).scaleb(-2) == report.exact().net_cash_flow
 
 
-def test_a_report_without_lines(loaded):
-    """It has the same table; a press shows the call, which says what is missing."""
+def test_report_without_lines_shows_the_call_to_make(loaded):
     report = aa.recompute_cash_flow(aa.Books(*loaded), DAYS, lines=False)
     text = report._repr_html_()
     assert "Net cash flow by ledger" in text
     assert json.loads(DATA.search(text)[1])["lines"] == []
 
 
-def test_a_bridge(loaded):
-    """Both sides of a step and its change have their lines, which are subtracted where they are before."""
+def test_bridge_steps_unfold_lines_of_both_sides(loaded):
     bridge = aa.bridge(aa.Books(*loaded), "2026-06", largest=3)
     figures = list(unfolded(bridge._repr_html_()))
     assert len(figures) >= 12

@@ -44,7 +44,6 @@ def run_installed(installed, tmp_path):
 
 
 def test_every_file_of_the_package_is_in_the_wheel(installed):
-    """The wheel has every file of the package, and the notebooks and sample files, and nothing else."""
     package = {
         path.relative_to(PROJECT / "accounting_analytics").as_posix()
         for path in (PROJECT / "accounting_analytics").rglob("*")
@@ -65,7 +64,6 @@ def test_every_file_of_the_package_is_in_the_wheel(installed):
 
 @pytest.mark.long
 def test_notebooks_of_the_wheel_are_copied_and_run(run_installed, installed, tmp_path):
-    """Without a checkout the notebooks are copied with the files they read, and one of them runs."""
     program = ("-m", "accounting_analytics")
     assert str(installed) in run_installed("-c", "import accounting_analytics as aa; print(aa.__path__)")
     assert "notebooks/03_recategorize.ipynb" in run_installed(*program, "notebooks", "copy", "mine")
