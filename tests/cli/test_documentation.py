@@ -40,8 +40,7 @@ def documentation():
     return "\n".join(path.read_text(encoding="utf-8") for path in map(PROJECT.joinpath, READMES) if path.exists())
 
 
-def test_every_command_has_help(documentation):
-    """Each command has a help text, and so have its options and arguments; it appears in a README as it is typed."""
+def test_commands_options_and_arguments_have_help_and_documentation(documentation):
     for words, command in COMMANDS.items():
         assert command.help or command.default_command.__doc__, words
         arguments = [one for one in command.assemble_argument_collection(parse_docstring=True) if one.show]
@@ -49,8 +48,7 @@ def test_every_command_has_help(documentation):
         assert re.search(rf"(accounting-analytics |`){' '.join(words)}\b", documentation), words
 
 
-def test_every_command_with_dates_has_a_period():
-    """Wherever a first and a last day are options, so is a period, and none of them is required."""
+def test_commands_with_dates_take_an_optional_period():
     options = {
         words: {one.name: one for one in command.assemble_argument_collection()} for words, command in COMMANDS.items()
     }
@@ -72,7 +70,6 @@ SECTIONS = {
 
 
 def test_commands_are_listed_in_sections(capsys, monkeypatch):
-    """The help lists every command in one of four sections, in the order of the work, each on one line."""
     monkeypatch.setenv("COLUMNS", "80")
     assert run([]) == 0
     listed, section = {}, ""

@@ -27,14 +27,12 @@ EXPECTED = {
 
 
 def test_every_recipe_has_an_expectation():
-    """The recipes are those of the page."""
     assert RECIPES.keys() == EXPECTED.keys()
 
 
 @pytest.mark.hledger
 @pytest.mark.parametrize("database", EXPECTED)
-def test_recipe(run, tmp_path, database):
-    """A recipe imports its file; the months reconcile, cash is what the file states, and a second run adds nothing."""
+def test_recipe_imports_reconciles_and_repeats_without_change(run, tmp_path, database):
     shutil.copytree(PROJECT / "data", tmp_path / "data")
     first_day, last_day, cash = EXPECTED[database]
     commands = [words[1:] for words in COMMANDS if database in words]
@@ -56,7 +54,6 @@ def test_recipe(run, tmp_path, database):
 
 
 def instance_of(database):
-    """Return the id of the only instance of a database."""
     with Store.open(database, create=False) as store:
         (instance,) = store.instances()
     return instance.id

@@ -19,7 +19,6 @@ NOT_FOR_DELTA = ["percent%20twenty", "back\\slash", "new\nline", "bytes\udcff"]
 
 @pytest.fixture
 def client(deep_books):
-    """Return a client of small books."""
     settings = {"token": deep_books.token, "instance_id": deep_books.instance_id, "time_zone": "UTC"}
     with aa.LedgerClient(deep_books.base_url, **settings) as client:
         yield client
@@ -34,8 +33,7 @@ def loaded(client):
 
 
 @pytest.mark.parametrize("name", [NAMES[0], *also_long(*NAMES[1:])])
-def test_local_books(client, loaded, tmp_path, name):
-    """Books in such a folder are synced twice, opened, and read by every engine with the figures of the service."""
+def test_local_books_in_any_folder_are_synced_and_read(client, loaded, tmp_path, name):
     folder = tmp_path / name / "books"
     assert aa.LocalBooks.open(folder).sync(client, start_date=MONTH[0], end_date=MONTH[1]).ties
     assert aa.LocalBooks.open(folder).sync(client, end_date=MONTH[1]).ties
@@ -50,8 +48,7 @@ def test_local_books(client, loaded, tmp_path, name):
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_local_books_read_by_spark(client, loaded, spark_session, tmp_path):
-    """Spark reads the names of files, not patterns, and takes no column from a folder."""
+def test_spark_reads_file_names_not_patterns(client, loaded, spark_session, tmp_path):
     folder, reported = tmp_path / "month=2025-01 #12? 100% st*r [x] {y}", loaded[2]
     assert aa.LocalBooks.open(folder).sync(client, start_date=MONTH[0], end_date=MONTH[1]).ties
     books = aa.LocalBooks.open(folder)
@@ -61,8 +58,7 @@ def test_local_books_read_by_spark(client, loaded, spark_session, tmp_path):
 
 
 @pytest.mark.parametrize("name", NOT_FOR_DELTA)
-def test_local_books_that_delta_tables_cannot_be(run, assert_refused, deep_books, tmp_path, name):
-    """Local books are refused there before anything is requested or written."""
+def test_folders_that_delta_tables_cannot_be_are_refused(run, assert_refused, deep_books, tmp_path, name):
     with pytest.raises(InputError, match="name another folder"):
         aa.LocalBooks.open(tmp_path / name)
     environment = deep_books.environment()
@@ -71,8 +67,7 @@ def test_local_books_that_delta_tables_cannot_be(run, assert_refused, deep_books
 
 
 @pytest.mark.parametrize("name", [NAMES[0], *also_long(*NAMES[1:], *NOT_FOR_DELTA[:2])])
-def test_exports(loaded, run, tmp_path, name):
-    """Exports of every format have the sums of the load, read by other programs."""
+def test_exports_in_any_folder_have_the_sums_of_the_load(loaded, run, tmp_path, name):
     folder, (ledgers, lines, reported) = tmp_path / name, loaded
     books = aa.Books(lines, ledgers, MONTH, reports=[reported])
     for kind in ("parquet", "csv"):
@@ -95,8 +90,7 @@ def test_exports(loaded, run, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", [NAMES[0], "file:x?mode=memory", *also_long(NAMES[1], *NOT_FOR_DELTA[:2], "-dash")])
-def test_databases(run, tmp_path, name):
-    """A file of such a name is imported into a database of such a name."""
+def test_databases_of_any_name_are_imported(run, tmp_path, name):
     rows = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
     rows += "e1,2025-01-02,Sale,assets:bank,debit,1.50\ne1,2025-01-02,Sale,income:sales,credit,1.50\n"
     (tmp_path / f"{name}.csv").write_text(rows, encoding="utf-8")
@@ -106,8 +100,7 @@ def test_databases(run, tmp_path, name):
     assert "1 entries are in the books already" in run("import", database, "--", f"{name}.csv").stderr
 
 
-def test_packs(client, tmp_path):
-    """A pack in such a folder is verified from its file alone."""
+def test_pack_in_any_folder_is_verified_from_its_file(client, tmp_path):
     saved = tmp_path / "".join(NAMES) / "pack.html"
     saved.parent.mkdir()
     aa.monthly_pack(aa.load_books(client, "2025-01")).save(saved)

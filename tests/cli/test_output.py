@@ -14,8 +14,7 @@ SUMMARY = "30 transactions"
 TERMINAL = {"COLUMNS": "80", "LINES": "25", "FORCE_COLOR": "1", "TERM": "dumb"}
 
 
-def test_command_line():
-    """Options without a value are left out, and words are quoted for a shell."""
+def test_command_lines_omit_unset_options_and_quote_words():
     written = command_line("undo", "my journal", journal="j", profile=None, demo=True, books=False)
     assert written == "accounting-analytics undo 'my journal' --journal j --demo"
 
@@ -30,8 +29,7 @@ def frame():
     )
 
 
-def test_text_of_the_books_and_every_digit(capsys):
-    """Control characters of a description are shown as replacements, markup as it stands; JSON amounts are text."""
+def test_control_characters_are_replaced_and_every_digit_kept(capsys):
     print_table(frame(), {"description": "description", "amount": "amount"})
     shown = capsys.readouterr().out
     assert "\x1b" not in shown
@@ -62,8 +60,7 @@ def rows():
     )
 
 
-def test_first_rows_and_how_many_were_left_out(capsys, rows):
-    """The summary comes first, times are those of the zone, and the last line counts the rows; without rows it ends."""
+def test_summary_first_then_rows_then_how_many_were_left_out(capsys, rows):
     print_transactions(rows, COLUMNS, summary=SUMMARY, time_zone="America/New_York", limit=20)
     first, *lines = capsys.readouterr().out.splitlines()
     assert first == "30 transactions; times are America/New_York"
@@ -79,8 +76,7 @@ def test_first_rows_and_how_many_were_left_out(capsys, rows):
     assert capsys.readouterr().out == "0 transactions\n"
 
 
-def test_a_narrow_terminal(capsys, rows, monkeypatch):
-    """In a terminal of 80 columns a row is one line: ids are left out, descriptions cut, amounts whole."""
+def test_narrow_terminal_cuts_descriptions_not_amounts(capsys, rows, monkeypatch):
     for name, value in TERMINAL.items():
         monkeypatch.setenv(name, value)
     print_transactions(rows, COLUMNS, summary=SUMMARY, time_zone="UTC", limit=3)
@@ -95,7 +91,6 @@ def test_a_narrow_terminal(capsys, rows, monkeypatch):
 
 
 def test_only_columns_that_do_not_fit_are_left_out(capsys, monkeypatch):
-    """Optional columns are left out one by one, and none where all fit."""
     wide = pd.DataFrame({name: [name * 6] for name in ("first", "second", "third")})
     columns, optional = {name: name for name in wide}, ("third", "second")
     for width, left_out in ((55, "third, second"), (75, "third"), (120, "")):
@@ -107,8 +102,7 @@ def test_only_columns_that_do_not_fit_are_left_out(capsys, monkeypatch):
         assert (f"without {left_out}: " in printed) == bool(left_out)
 
 
-def test_names_are_counted():
-    """The most frequent names come first, and the others are counted."""
+def test_most_frequent_names_come_first_others_are_counted():
     assert count_names(["b", "a", "a"]) == "2 a, 1 b"
     assert count_names("aaabbccdefg") == "3 a, 2 b, 2 c, 1 d, 1 e and 2 in 2 more"
     assert count_names(["x\n" * 40]).endswith("...")

@@ -25,7 +25,6 @@ ERRORS = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if iss
 
 
 def test_every_error_is_one_line_and_its_exit_code(monkeypatch, capsys):
-    """Each error class, a new one too, ends the program with its own exit code and one line."""
     for kind in ERRORS:
         monkeypatch.setattr(program, "app", mock.Mock(side_effect=kind.__new__(kind, "what is wrong")))
         assert program.run([]) == kind.exit_code
@@ -49,8 +48,7 @@ def run_here(tmp_path, monkeypatch):
     signal.signal(signal.SIGTERM, before)
 
 
-def test_the_encoding_of_stdout(run_here):
-    """It is UTF-8 wherever the program runs, so that every name can be printed."""
+def test_stdout_is_utf8_everywhere(run_here):
     name = "Bücher 𝄞"
     content = BytesIO()
     create = ("service", "instances", "create", "--database", "books.db", "--name", name)
@@ -59,20 +57,17 @@ def test_the_encoding_of_stdout(run_here):
     assert created["name"] == name
 
 
-def test_the_version(run):
-    """The version is printed on stdout, before any command."""
+def test_version_is_printed_on_stdout(run):
     assert run("--version") == (f"{aa.__version__}\n", "")
 
 
-def test_wrong_token(run_demo, assert_refused):
-    """A wrong token is 4, and the token is not repeated."""
+def test_wrong_token_exits_4_and_is_not_repeated(run_demo, assert_refused):
     finished = run_demo("report", *PERIOD, ACCOUNTING_ANALYTICS_TOKEN="not-the-token", code=4)
     assert_refused(finished, "401", "token")
     assert "not-the-token" not in finished.stderr
 
 
 def test_the_demo_company_needs_no_proxy(run):
-    """Where the environment names a proxy for everything, --demo and its notebooks still reach loopback."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         proxy = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -82,8 +77,7 @@ def test_the_demo_company_needs_no_proxy(run):
     assert finished.content
 
 
-def test_dead_port(run_demo, assert_refused):
-    """A service that does not respond is 4, with its address."""
+def test_unresponsive_service_exits_4_with_its_address(run_demo, assert_refused):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -101,15 +95,13 @@ def test_dead_port(run_demo, assert_refused):
         (("--period", "2026-05", "--compare", "prior-yaer"), "did you mean 'prior_year'"),
     ],
 )
-def test_what_is_wrong_is_said_before_a_company_is_served(run_here, monkeypatch, capsys, options, message):
-    """Nobody waits for the demo company to read that an option cannot be used."""
+def test_unusable_options_are_refused_before_a_company_is_served(run_here, monkeypatch, capsys, options, message):
     monkeypatch.setattr(aa, "demo", lambda: pytest.fail("served"))
     assert run_here(sys.stdout, "statements", "income", "--demo", *options) == 2
     assert message in capsys.readouterr().err
 
 
-def test_profile_file(run, tmp_path):
-    """`config show` prints which file profiles are read from, and whether it exists."""
+def test_config_show_names_the_profile_file(run, tmp_path):
     assert run("config", "show").stderr.endswith("config.toml, which does not exist\n")
     file = tmp_path / "config" / "accounting-analytics" / "config.toml"
     file.parent.mkdir(parents=True)
@@ -120,8 +112,7 @@ def test_profile_file(run, tmp_path):
     assert re.search(r"fiscal_year_start_month +7 +profile 'sandbox'", finished.stdout)
 
 
-def test_a_password_in_an_address_is_masked(run, assert_refused):
-    """A password in the base address is refused, and not repeated."""
+def test_password_in_an_address_is_refused_and_masked(run, assert_refused):
     environment = {"INSTANCE_ID": "i", "TOKEN": "t", "BASE_URL": "http://ana:canary@127.0.0.1:1"}
     environment = {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in environment.items()}
     finished = run("report", *PERIOD, **environment, code=2)
@@ -131,8 +122,7 @@ def test_a_password_in_an_address_is_masked(run, assert_refused):
     assert "canary" not in finished.stderr + shown.stdout + shown.stderr
 
 
-def test_the_doctor_has_exit_codes(run, demo_company):
-    """Without configuration the doctor exits with 2, with a wrong token with 4; findings are on stdout."""
+def test_doctor_exits_2_unconfigured_and_4_with_wrong_token(run, demo_company):
     finished = run("doctor", code=2)
     assert "failed       configuration" in finished.stdout
     assert finished.stderr.startswith("error: 1 check failed: configuration")
@@ -142,8 +132,7 @@ def test_the_doctor_has_exit_codes(run, demo_company):
     assert "Traceback" not in finished.stderr + unauthorized.stderr
 
 
-def test_no_configuration(run, assert_refused):
-    """Without any configuration the message says what to set and how to try the demo."""
+def test_missing_configuration_says_what_to_set(run, assert_refused):
     assert_refused(run("report", *PERIOD, code=2), "ACCOUNTING_ANALYTICS_BASE_URL", "--demo")
 
 
@@ -162,15 +151,13 @@ def test_no_configuration(run, assert_refused):
     ],
 )
 def test_usage_errors_name_the_help(run, assert_refused, command, hint):
-    """A mistyped command line names the help of the command that was meant."""
     assert_refused(run(*command, code=2), hint)
 
 
 TOKYO = "Asia/Tokyo"
 
 
-def test_both_dates_or_a_period():
-    """Dates and absolute periods are themselves; relative ones count from today in the zone; dates may be optional."""
+def test_dates_or_periods_become_days():
     assert GivenDays("2026-01-01", "2026-03-31").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
     assert GivenDays(period="2026-Q1").in_zone(TOKYO) == aa.Period("2026-01-01", "2026-03-31", TOKYO)
     for zone in ("Pacific/Kiritimati", "Pacific/Pago_Pago"):  # 25 hours apart: never the same day
@@ -195,14 +182,12 @@ def test_both_dates_or_a_period():
         (GivenDays(period=""), "--period: '' is not a period; write it like 2026, 2026-H1"),
     ],
 )
-def test_days_that_cannot_be_used(given, message):
-    """Each message names the option and what to give."""
+def test_unusable_days_name_their_option(given, message):
     with pytest.raises((InputError, PeriodError), match=message):
         given.in_zone(TOKYO)
 
 
-def test_periods_of_commands(run_demo, run, assert_refused):
-    """A report has the days of the period, and a suggested command dates, the same days tomorrow; days are needed."""
+def test_commands_get_days_and_suggest_dates(run_demo, run, assert_refused):
     first_quarter = ("--start-date", "2025-01-01", "--end-date", "2025-03-31")
     by_period = run_demo("report", "--period", "2025-Q1", "--json")
     assert by_period.content == run_demo("report", *first_quarter, "--json").content
@@ -221,8 +206,7 @@ def test_periods_of_commands(run_demo, run, assert_refused):
         ("RLIMIT_AS, (250_000_000, 250_000_000)", "error: there is not enough memory"),
     ],
 )
-def test_limits_of_the_machine_are_named(limit, message):
-    """Neither a file of a package is blamed, nor its import: one line says what is short, and the exit code is 1."""
+def test_exhausted_machine_limits_are_named_in_one_line(limit, message):
     code = (
         "import resource, sys; from accounting_analytics.cli import program; "
         f"resource.setrlimit(resource.{limit}); sys.exit(program.run(['verify-export', 'nowhere']))"
@@ -246,8 +230,7 @@ def test_limits_of_the_machine_are_named(limit, message):
         (("report", "canary-token", "--demo"), "There is an argument that the command does not have"),
     ],
 )
-def test_what_is_written_in_the_wrong_place_is_named(run, assert_refused, command, message):
-    """A short form of a number, and days without their option, are refused with what to write; no secret is shown."""
+def test_misplaced_words_are_named_without_secrets(run, assert_refused, command, message):
     finished = run(*command, code=2)
     assert_refused(finished, message)
     assert "canary" not in finished.stderr

@@ -19,8 +19,7 @@ def read_secret(path):
     return path.read_text().strip()
 
 
-def test_create_and_list_instances(tmp_path, run_on_books):
-    """An instance has the given options, is listed, and its token gives access; its tier is changed by its name."""
+def test_instance_is_created_listed_and_reached_by_its_token(tmp_path, run_on_books):
     options = ["--instance", "acme", "--tier", "2", "--scale", "0", "--entries-start", "2025-01-01"]
     options += ["--time-zone", "Asia/Tokyo", "--company", "Acme Ltd", "--currency", "JPY"]
     created = run_on_books("service", "instances", "create", *options, "--token-file", "token", "--json").content
@@ -45,14 +44,12 @@ def test_create_and_list_instances(tmp_path, run_on_books):
 
 
 def test_lists_create_no_database(tmp_path, run_on_books):
-    """A list of a database that does not exist is refused with the command to create one, and creates none."""
     for group in ("instances", "tokens"):
         assert "instances create" in run_on_books("service", group, "list", code=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_issue_list_revoke(tmp_path, run_on_books):
-    """A token is issued into a private file, never printed, listed by its key, and refused once revoked."""
+def test_token_is_issued_privately_listed_and_revoked(tmp_path, run_on_books):
     run_on_books("service", "instances", "create", "--instance", "acme")
     issued = run_on_books("service", "tokens", "issue", "--token-file", "token")
     token = read_secret(tmp_path / "token")
@@ -67,7 +64,6 @@ def test_issue_list_revoke(tmp_path, run_on_books):
 
 
 def test_a_secret_is_never_overwritten_or_lost(tmp_path, run_on_books):
-    """An existing file stays as it is, and a secret that cannot be saved is not issued."""
     run_on_books("service", "instances", "create")
     (tmp_path / "token").write_text("precious")
     assert "exists already" in run_on_books("service", "tokens", "issue", "--token-file", "token", code=2).stderr
@@ -87,7 +83,6 @@ def test_a_secret_is_never_overwritten_or_lost(tmp_path, run_on_books):
 
 
 def test_several_instances_need_the_option(run_on_books):
-    """With two instances a token needs --instance, and the message names both."""
     for name in ("acme", "globex"):
         run_on_books("service", "instances", "create", "--instance", name)
     refused = run_on_books("service", "tokens", "issue", "--token-file", "token", code=2)
@@ -99,14 +94,12 @@ def test_several_instances_need_the_option(run_on_books):
 
 
 def test_a_group_alone_prints_its_help(run):
-    """A group without a command prints its commands, and no error."""
     printed = run("service", "tokens")
     assert "revoke" in printed.stdout
     assert "error" not in printed.stderr
 
 
-def test_list_and_rename(run_on_books):
-    """A required ledger is listed with its id, renamed by name, and listed with the new name."""
+def test_ledgers_are_listed_and_renamed(run_on_books):
     run_on_books("service", "instances", "create")
     old, new = "Uncategorized Cash Outflow", "Ask the owner"
     renamed = run_on_books("service", "ledgers", "rename", old, new, "--modified-by", "Ada")
@@ -118,8 +111,7 @@ def test_list_and_rename(run_on_books):
     assert "ledgers list" in run_on_books("service", "ledgers", "rename", "nobody", "x", code=2).stderr
 
 
-def test_audit(run_on_books):
-    """New names are listed newest first, as JSON and as a table; what the limit leaves out is stated."""
+def test_audit_lists_new_names_newest_first(run_on_books):
     run_on_books("service", "instances", "create")
     for old, new in (("Uncategorized Cash Outflow", "Costs"), ("Costs", "Ask the owner")):
         run_on_books("service", "ledgers", "rename", old, new, "--modified-by", "Ada")

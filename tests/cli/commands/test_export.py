@@ -7,8 +7,7 @@ MARCH = ("--start-date", "2025-03-01", "--end-date", "2025-03-31", "--time-zone"
 STATED = ("start_date", "end_date", "currency", "fiscal_year_start_month", "notes")
 
 
-def test_export_and_verify(run_demo, run, assert_refused, tmp_path):
-    """A period, then one of its months in its place, is printed and verified; a missing file is 3, and named."""
+def test_exported_periods_are_verified_and_missing_files_named(run_demo, run, assert_refused, tmp_path):
     settings = {"ACCOUNTING_ANALYTICS_CURRENCY": "EUR", "ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "7"}
     zone = ("--time-zone", "America/New_York")
     lines = run_demo("export", *DAYS, *zone, "--output", "out", **settings).stdout.splitlines()
@@ -36,8 +35,7 @@ def test_export_and_verify(run_demo, run, assert_refused, tmp_path):
     )
 
 
-def test_local_books_are_exported(run, assert_refused, demo_books):
-    """Without days all that they have is exported, with the verdict of the sync; options of a load are refused."""
+def test_local_books_export_all_days_with_their_verdict(run, assert_refused, demo_books):
     export = ("export", "--output", "out", "--books", demo_books)
     manifest = run(*export, "--json").content
     assert [manifest[name] for name in STATED[:2]] == ["2025-01-01", "2025-03-31"]

@@ -28,7 +28,6 @@ def count_entries(store):
 
 
 def test_days_are_those_of_the_configured_zone(run, tmp_path):
-    """A bare date is a day of the zone that the environment names, and so are the days that are printed."""
     rows = "e1,2025-01-02,Sale,assets:bank,debit,1\ne1,2025-01-02,Sale,income:sales,credit,1\n"
     (tmp_path / "lines.csv").write_text(HEADER + rows)
     zone = {"ACCOUNTING_ANALYTICS_TIME_ZONE": "Pacific/Auckland"}
@@ -41,8 +40,7 @@ def test_days_are_those_of_the_configured_zone(run, tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, *also_long(signal.SIGINT)])
-def test_a_stopped_import_posts_nothing(tmp_path, number):
-    """An import that is stopped prints so, exits with 5, and leaves no partial books."""
+def test_stopped_import_exits_5_and_posts_nothing(tmp_path, number):
     rows = (f"e{n},2025-01-01,x,assets:bank,debit,1\ne{n},2025-01-01,x,income:sales,credit,1\n" for n in range(200_000))
     (tmp_path / "books.csv").write_text(HEADER + "".join(rows))
     command = [sys.executable, "-m", "accounting_analytics", "import", "books.csv", "--database", "books.db"]
@@ -62,7 +60,6 @@ def test_a_stopped_import_posts_nothing(tmp_path, number):
 
 
 def test_a_refused_first_import_can_be_repeated(run, assert_refused, tmp_path):
-    """A new database gets its instance and token file from an import that succeeds: a refused one leaves neither."""
     lines = PROJECT / "data/sample_lines.csv"
     zone = ("--time-zone", "UTC")
     assert_refused(run("import", lines, "--database", "books.db", *zone, code=2), "declare it as cash")
@@ -73,13 +70,11 @@ def test_a_refused_first_import_can_be_repeated(run, assert_refused, tmp_path):
 
 
 def test_a_missing_file_creates_no_database(tmp_path, run_on_books):
-    """A misspelt file is refused before a database is created for it."""
     assert "nofile.csv" in run_on_books("import", "nofile.csv", code=2).stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_books_without_cash_are_refused(run, assert_refused, tmp_path):
-    """Without any account that reports cash flow an import is refused with the likely ones, unless that is wanted."""
+def test_books_without_cash_are_refused_unless_wanted(run, assert_refused, tmp_path):
     rows = "".join(
         f"e1,2025-01-02T12:00:00Z,x,{account},{side},1\n"
         for account, side in (
@@ -116,8 +111,7 @@ def sale(tmp_path):
     return ("import", "lines.csv", "--cash", "assets:bank")
 
 
-def test_the_first_import_states_the_zone(run_on_books, assert_refused, tmp_path, sale):
-    """No zone is assumed: the first import states it, later ones have it, and another one is refused with both."""
+def test_first_import_states_the_zone_for_later_ones(run_on_books, assert_refused, tmp_path, sale):
     for option in ((), ("--dry-run",)):
         refused = run_on_books(*sale, *option, code=2)
         assert_refused(refused, "nothing states in which time zone the days of books.db", "--time-zone", "TIME_ZONE")
@@ -132,7 +126,6 @@ def test_the_first_import_states_the_zone(run_on_books, assert_refused, tmp_path
 
 
 def test_books_created_without_a_zone_get_that_of_their_first_import(run_on_books, assert_refused, sale):
-    """An instance that was created without a zone takes it from its first import; one with a zone refuses another."""
     run_on_books("service", "instances", "create", "--instance", "a")
     run_on_books("service", "instances", "create", "--instance", "b", "--time-zone", "Asia/Tokyo")
     assert_refused(run_on_books(*sale, "--instance", "a", code=2), "nothing states in which time zone")
@@ -144,7 +137,6 @@ def test_books_created_without_a_zone_get_that_of_their_first_import(run_on_book
 
 
 def test_company_and_currency_are_asked_for_and_kept(run_on_books, assert_refused, sale):
-    """They are asked for where nothing states them, kept with the books, shown, and changed by a later import."""
     asked = run_on_books(*sale, "--time-zone", "UTC").stderr
     assert "Nothing states the company and the currency that statements are headed with: repeat" in asked
     assert "this command with --company NAME --currency CODE" in asked
@@ -161,7 +153,6 @@ def test_company_and_currency_are_asked_for_and_kept(run_on_books, assert_refuse
 
 @pytest.mark.hledger
 def test_a_journal_states_its_currency(run_on_books, assert_refused, tmp_path):
-    """The code of the only commodity is the currency; another one is refused, whoever states it, until both agree."""
     journal = tmp_path / "books.journal"
     journal.write_text(SALE.format(entry="", cash="", category=""), encoding="utf-8")
     command = ("import", journal.name, "--cash", "assets:bank", "--time-zone", "UTC")
@@ -180,8 +171,7 @@ def test_a_journal_states_its_currency(run_on_books, assert_refused, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["Python", "shell"])
-def test_the_printed_lines_connect(run, run_on_books, tmp_path, sale, how):
-    """`import` ends with the command that serves the books and with lines that connect to them, headings included."""
+def test_printed_lines_serve_and_connect(run, run_on_books, tmp_path, sale, how):
     stated = ("--company", 'Harbour "&" Pine', "--currency", "GBP", "--time-zone", "Asia/Tokyo")
     lines = run_on_books(*sale, *stated).stderr.splitlines()
     serve = next(line for line in lines if line.startswith("Imported.")).partition("accounting-analytics ")[2]
@@ -212,8 +202,7 @@ def test_the_printed_lines_connect(run, run_on_books, tmp_path, sale, how):
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_midnights_of_utc(run_on_books, assert_refused, tmp_path, kind):
-    """Instants that are all midnights of UTC are refused in another zone until an option says what they are."""
+def test_utc_midnights_in_another_zone_need_an_option(run_on_books, assert_refused, tmp_path, kind):
     rows = "".join(
         f"e{day},2025-02-0{day}T00:00:00Z,x,{account},{side},1\n"
         for day in (1, 2)
@@ -241,8 +230,7 @@ def test_midnights_of_utc(run_on_books, assert_refused, tmp_path, kind):
     assert_refused(refused, "line 4: datetime '2025-02-02T19:00:00Z' is not a midnight of UTC")
 
 
-def test_a_dry_run_prints_the_accounts(run, tmp_path):
-    """A dry run prints accounts with types, cash and sums, and creates neither a database nor a token."""
+def test_dry_run_prints_accounts_and_creates_nothing(run, tmp_path):
     options = ("--cash", "assets:bank*", "--cash", "liabilities:card", "--time-zone", "UTC")
     command = ("import", PROJECT / "data/sample_lines.csv", "--database", "books.db", "--dry-run", *options)
     summary = run(*command, "--json").content
@@ -254,7 +242,6 @@ def test_a_dry_run_prints_the_accounts(run, tmp_path):
 
 
 def test_a_dry_run_prints_every_problem(run, tmp_path):
-    """All problems are printed with line, day and description, those of other entries too; the exit code is 2."""
     rows = "".join(
         f"e{n},2025-01-0{n},Shop {n},expenses:food,debit,{n}.5{n}\ne{n},2025-01-0{n},Shop {n},assets:bank,credit,1\n"
         for n in range(1, 8)
@@ -273,8 +260,7 @@ def test_a_dry_run_prints_every_problem(run, tmp_path):
     assert problems[-1]["description"] == "Shop 7"
 
 
-def test_a_dry_run_on_books_that_exist(run, tmp_path):
-    """A dry run of the next file compares it with the books, as the import does, and posts nothing."""
+def test_dry_run_compares_with_existing_books_and_posts_nothing(run, tmp_path):
     first, second, third, fourth = (
         f"e{n},2025-01-0{n},Shop {n},expenses:food,debit,{n}\ne{n},2025-01-0{n},Shop {n},assets:bank,credit,{n}\n"
         for n in range(1, 5)
@@ -323,8 +309,7 @@ def days_of_hledger(file):
     ],
     ids=["tags", "brackets", "zero", "virtual", "secondary tags", "secondary day", "the same day"],
 )
-def test_an_entry_takes_the_day_of_all_its_postings(run, tmp_path, texts, day):
-    """Days of postings decide, as in the reports of hledger; secondary days and postings of zero do not."""
+def test_days_of_postings_decide_as_in_hledger(run, tmp_path, texts, day):
     journal = tmp_path / "books.journal"
     journal.write_text(SALE.format(**{"entry": "", "cash": "", "category": ""} | texts), encoding="utf-8")
     finished = run("import", journal.name, *COMMAND, "--json")
@@ -337,8 +322,7 @@ def test_an_entry_takes_the_day_of_all_its_postings(run, tmp_path, texts, day):
     )
 
 
-def test_an_opening_ledger_is_named(run, tmp_path):
-    """Accounts that --opening-ledger names are the ledger of opening balances, in books that are served and opened."""
+def test_option_names_the_ledger_of_opening_balances(run, tmp_path):
     rows = (
         "e1,2025-01-01,Start,assets:bank,debit,100.00\ne1,2025-01-01,Start,equity:start,credit,100.00\n"
         "e2,2025-01-02,Sale,assets:bank,debit,25.00\ne2,2025-01-02,Sale,income:sales,credit,25.00\n"
@@ -353,8 +337,7 @@ def test_an_opening_ledger_is_named(run, tmp_path):
 
 
 @pytest.mark.hledger
-def test_a_changed_day_of_postings_is_named(run, tmp_path):
-    """The same file again is known; with another day of the postings of an entry it is refused."""
+def test_changed_day_of_postings_is_refused_by_name(run, tmp_path):
     journal = tmp_path / "books.journal"
     journal.write_text(SALE.format(entry="", cash="date:2/3", category="date:2/3"), encoding="utf-8")
     run("import", journal.name, *COMMAND)
@@ -365,8 +348,7 @@ def test_a_changed_day_of_postings_is_named(run, tmp_path):
 
 @pytest.mark.hledger
 @pytest.mark.parametrize("day", ["date:2025-02-03", "[2025-02-03]", "of March, date:2/3"])
-def test_postings_on_several_days_are_refused(run, assert_refused, tmp_path, day):
-    """An entry has one day here: its line and days are named, and an option takes the entry's, which is counted."""
+def test_postings_on_several_days_are_refused_without_an_option(run, assert_refused, tmp_path, day):
     journal = tmp_path / "books.journal"
     first = "2025-01-01 First\n    assets:bank  1 EUR\n    income:pay\n\n"
     journal.write_text(first + SALE.format(entry="", cash=day, category=""), encoding="utf-8")
@@ -380,7 +362,6 @@ def test_postings_on_several_days_are_refused(run, assert_refused, tmp_path, day
 
 @pytest.mark.hledger
 def test_virtual_postings_keep_their_day(run, tmp_path):
-    """An unbalanced virtual posting and what balances it are on one day."""
     (tmp_path / "books.journal").write_text("2025-01-01 Budget\n    (assets:bank)   3  ; date:2025-02-03\n")
     summary = run("import", "books.journal", *COMMAND, "--virtual", "--json").content
     assert (summary["start_date"], summary["end_date"]) == ("2025-02-03", "2025-02-03")

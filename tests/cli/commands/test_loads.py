@@ -17,8 +17,7 @@ QUARTER = ("--start-date", "2025-01-01", "--end-date", "2025-03-31")
 
 
 @pytest.mark.long
-def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledger):
-    """A ledger that cannot be loaded ends a command; with --allow-partial the results are marked PARTIAL."""
+def test_partial_loads_end_a_command_or_mark_results(run, assert_refused, tmp_path, demo_company, failing_ledger):
     base_url, ledger = failing_ledger
     environment = demo_company.environment() | {"ACCOUNTING_ANALYTICS_BASE_URL": base_url}
     assert_refused(run("reconcile", *PERIOD, **environment, code=4), "400", ledger)
@@ -51,8 +50,7 @@ def test_allow_partial(run, assert_refused, tmp_path, demo_company, failing_ledg
         (("plan", *PERIOD, "--rules", "absent.toml", "--output", "plan.csv"), "absent.toml"),
     ],
 )
-def test_refused_before_a_request(run_demo, assert_refused, recorded_service, case):
-    """What cannot succeed is refused before any request is sent."""
+def test_impossible_commands_send_no_request(run_demo, assert_refused, recorded_service, case):
     command, text = case
     base_url, sent = recorded_service
     assert_refused(run_demo(*command, ACCOUNTING_ANALYTICS_BASE_URL=base_url, code=2), text)
@@ -80,8 +78,7 @@ def failing_ledger(demo_company, distortion, forwarding):
         yield base_url, ledger
 
 
-def test_the_demo_ties(run_demo):
-    """Every month of the demo's first quarter ties, with starting balances summed from history."""
+def test_every_month_of_the_demo_ties(run_demo):
     finished = run_demo("reconcile", *QUARTER, "--json")
     assert "all 3 months tie to the last digit." in finished.stderr
     months = finished.content["reports"]
@@ -89,8 +86,7 @@ def test_the_demo_ties(run_demo):
 
 
 @pytest.mark.long
-def test_what_agreement_does_not_prove(run_demo):
-    """Balances that were taken from the report are said to prove nothing; those since the first entry are summed."""
+def test_balances_taken_from_the_report_prove_nothing(run_demo):
     anchored = run_demo("reconcile", "--period", "2025-02/2025-03", "--since", "2025-02-01")
     assert anchored.stdout.count("agreement proves nothing: load") == 1
     assert "proves nothing" not in anchored.stderr
@@ -99,8 +95,7 @@ def test_what_agreement_does_not_prove(run_demo):
     assert "proves nothing" not in summed.stdout + summed.stderr
 
 
-def test_a_first_day_after_the_first_entry(run, deep_books):
-    """Where --since is after the first entry, starting balances are those of the service, which is said."""
+def test_since_after_the_first_entry_takes_balances_of_the_service(run, deep_books):
     days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31", "--since", "2025-01-01")
     finished = run("reconcile", *days, **deep_books.environment())
     assert "starting balances are what the service reported at the start of 1 jan 2025" in " ".join(
@@ -110,9 +105,7 @@ def test_a_first_day_after_the_first_entry(run, deep_books):
     assert "opening is 2025-01-01, but there are entries before that day, the first on 31 Dec 2024" in refused.stderr
 
 
-def test_a_month_that_does_not_tie(run_demo, demo_company, distortion, forwarding):
-    """An untied month is explained on stdout and named on stderr, exit code 3; the others tie."""
-
+def test_untied_month_is_explained_and_exits_3(run_demo, demo_company, distortion, forwarding):
     def change_response(path, params, body):
         if "cash-flow" in path and (params["start_date"], params["end_date"]) == ("2025-02-01", "2025-02-28"):
             body["ending_cash_balance"] = Decimal(body["ending_cash_balance"]) + 1
@@ -143,8 +136,7 @@ def without_parents(run, deep_books, distortion, forwarding):
 
 
 @pytest.mark.long
-def test_totals_that_were_not_compared(without_parents):
-    """The result and a message count totals that were not compared; exit code 3 for them only with --strict."""
+def test_uncompared_totals_exit_3_only_with_strict(without_parents):
     finished = without_parents(*JANUARY)
     assert "totals not compared (11 of 12)" in finished.stderr
     assert "--parents FILE" in finished.stderr
@@ -155,8 +147,7 @@ def test_totals_that_were_not_compared(without_parents):
 
 
 @pytest.mark.long
-def test_parents_from_a_file(without_parents, tmp_path):
-    """With the parents of all ledgers from a CSV file, every total is compared."""
+def test_parents_from_a_file_compare_every_total(without_parents, tmp_path):
     days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31")
     found = without_parents("discover", *days, "--json")
     ids = {ledger["name"]: ledger["id"] for ledger in found.content}
@@ -179,14 +170,12 @@ def test_parents_from_a_file(without_parents, tmp_path):
     ],
     ids=["excel", "columns of a spreadsheet"],
 )
-def test_a_file_of_parents(tmp_path, content):
-    """A CSV file gives the parents, also as spreadsheets write it."""
+def test_file_of_parents_is_read_as_spreadsheets_write_it(tmp_path, content):
     (tmp_path / "parents.csv").write_text(content, encoding="utf-8")
     assert read_parents(tmp_path / "parents.csv") == {"led_1": "led_2", "led_2": None}
 
 
-def test_files_of_parents_that_are_refused(tmp_path):
-    """A file of another form is refused with its name, the row or ledger, and the form expected."""
+def test_malformed_files_of_parents_are_refused_with_the_row(tmp_path):
     form = "expected is a CSV file or an Excel workbook with the columns ledger_id and parent_id"
     for content, message in (
         ("id,parent\na,b\n", "the first row lacks ledger_id, parent_id; it has 2 other columns, first 'id'"),

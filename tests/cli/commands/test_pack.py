@@ -37,7 +37,6 @@ class PackFolder(OutputFiles):
         return {path.name: path.read_bytes() for path in self.folder.iterdir() if not path.name.startswith(".")}
 
     def read(self, suffix):
-        """Return the content of a file."""
         return self.path(suffix).read_bytes()
 
 
@@ -73,12 +72,10 @@ def pack(run, settings):
 
 
 def named(contents):
-    """Contents by the file names that they have."""
     return {f"{NAME}{suffix}": content for suffix, content in contents.items()}
 
 
-def test_a_page(pack, folder):
-    """The path is on stdout, the fingerprint of the page on stderr, and only the owner may read the page."""
+def test_page_is_private_with_its_fingerprint_on_stderr(pack, folder):
     finished = pack(*JANUARY)
     assert finished.stdout == f"packs/{NAME}.html\n"
     (fingerprint,) = re.findall(
@@ -89,15 +86,13 @@ def test_a_page(pack, folder):
     assert stat.S_IMODE(folder.path(".html").stat().st_mode) == 0o600
 
 
-def test_a_budget(pack, folder, tmp_path):
-    """The page compares with the budget of the file."""
+def test_page_compares_with_a_budget_file(pack, folder, tmp_path):
     (tmp_path / "budget.csv").write_text("ledger,month,amount\nExpenses,2025-01,100\n", encoding="utf-8")
     pack(*JANUARY, "--budget", "budget.csv")
     assert "Budget and actual" in folder.read(".html").decode()
 
 
-def test_depreciation(pack, folder):
-    """The page has EBITDA of the ledger that is named, and one that does not exist is refused."""
+def test_depreciation_ledgers_give_ebitda_or_are_refused(pack, folder):
     pack(*JANUARY, "--section", "key_ratios", "--depreciation", "Rent")
     page = folder.read(".html").decode()
     assert ("EBITDA, Jan 2025" in page, "name the ledgers of depreciation" in page) == (True, False)
@@ -105,8 +100,7 @@ def test_depreciation(pack, folder):
 
 
 @pytest.mark.browser
-def test_every_format(pack, old):
-    """All are of one run, with the note of the owner and the fingerprint of the page."""
+def test_every_format_is_of_one_run(pack, old):
     (old.folder.parent / "note.md").write_text("We hired *one* person.\n", encoding="utf-8")
     result = pack(*JANUARY, "--pdf", "--excel", "--note", "note.md", "--json").content
     assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "xlsx", "pdf")}
@@ -117,8 +111,7 @@ def test_every_format(pack, old):
 
 
 @pytest.mark.browser
-def test_letters_that_no_font_has_are_named(pack, folder, tmp_path):
-    """The PDF would have boxes for them: they are named before it is written; those of a font are not."""
+def test_letters_missing_from_fonts_are_named_before_the_pdf(pack, folder, tmp_path):
     fonts = tmp_path / "fonts.conf"
     folders = f"<dir>{mpl.get_data_path()}/fonts/ttf</dir><cachedir>{tmp_path}</cachedir>"
     rejected = "<selectfont><rejectfont><glob>*LastResort*</glob></rejectfont></selectfont>"
@@ -131,21 +124,19 @@ def test_letters_that_no_font_has_are_named(pack, folder, tmp_path):
 
 @pytest.mark.parametrize("name", ["Harbor & Lane", "HARBOR. LANE 🐻"])
 def test_another_company_is_not_replaced(pack, old, assert_refused, name):
-    """Names of equal letters make one file name; so do names of signs alone: the page stays, nothing is loaded."""
+    """Names of equal letters make one file name; so do names of signs alone."""
     finished = pack(*JANUARY, base_url=NOWHERE, ACCOUNTING_ANALYTICS_COMPANY=name, code=2)
     assert_refused(finished, "is the pack of 'Harbor Lane'", "choose another folder", "nothing was changed")
     assert old.stored() == named(OLD)
 
 
-def test_what_is_no_pack_is_not_replaced(pack, old, assert_refused):
-    """Another page of the name may be somebody's."""
+def test_other_page_of_the_name_is_not_replaced(pack, old, assert_refused):
     old.path(".html").write_text("<h1>Notes</h1>", encoding="utf-8")
     assert_refused(pack(*JANUARY, base_url=NOWHERE, code=2), "is not a pack that can be read", "move it")
     assert old.read(".html") == b"<h1>Notes</h1>"
 
 
-def test_local_books(run, demo_books, tmp_path):
-    """The pack of local books needs no service, and shows what changed since a version."""
+def test_pack_of_local_books_needs_no_service(run, demo_books, tmp_path):
     options = ("--period", "2025-03", "--output", "packs", "--books", demo_books, "--since", "0")
     finished = run("pack", *options, ACCOUNTING_ANALYTICS_BASE_URL=NOWHERE)
     assert finished.stdout == "packs/pack_2025-03.html\n"
@@ -166,8 +157,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("options", REFUSED, ids=" ".join)
-def test_misspelt_parameters(pack, old, assert_refused, options):
-    """Each is named, similar ones are suggested, and the files of an earlier run stay as they are."""
+def test_misspelt_parameters_are_named_with_suggestions(pack, old, assert_refused, options):
     assert_refused(pack(*options, "--output", "packs", code=2), REFUSED[options])
     assert old.stored() == named(OLD)
 
@@ -182,8 +172,7 @@ def test_misspelt_parameters(pack, old, assert_refused, options):
     ],
     ids=" ".join,
 )
-def test_a_secret_as_parameter(pack, settings, old, assert_refused, options):
-    """It is refused without being repeated, and nothing is written."""
+def test_secret_as_parameter_is_refused_and_not_repeated(pack, settings, old, assert_refused, options):
     token = settings["ACCOUNTING_ANALYTICS_TOKEN"]
     finished = pack(*(option.format(token) for option in options), "--output", "packs", code=2)
     assert_refused(finished)
@@ -191,22 +180,19 @@ def test_a_secret_as_parameter(pack, settings, old, assert_refused, options):
     assert old.stored() == named(OLD)
 
 
-def test_a_folder_that_cannot_be_written(pack, tmp_path, assert_refused):
-    """It is refused before anything is loaded."""
+def test_unwritable_folder_is_refused_before_a_load(pack, tmp_path, assert_refused):
     (tmp_path / "packs").write_text("")
     assert_refused(pack(*JANUARY, base_url=NOWHERE, code=2), "the folder packs cannot be written: ")
 
 
-def test_no_browser(pack, old, assert_refused):
-    """A PDF without a browser is refused before anything is loaded."""
+def test_pdf_without_a_browser_is_refused_before_a_load(pack, old, assert_refused):
     finished = pack(*JANUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent", code=2)
     assert_refused(finished, "browser is 'absent'", "install")
     assert old.stored() == named(OLD)
 
 
 @pytest.mark.long
-def test_a_browser_that_fails(pack, old, tmp_path):
-    """The page is written and named, the PDF of the run before is gone, and the exit code is not 0."""
+def test_failed_browser_leaves_the_page_but_no_old_pdf(pack, old, tmp_path):
     (tmp_path / "browser").write_text("#!/bin/sh\necho 'no display' >&2\nexit 7\n")
     (tmp_path / "browser").chmod(0o700)
     finished = pack(*JANUARY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"), code=1)
@@ -215,8 +201,7 @@ def test_a_browser_that_fails(pack, old, tmp_path):
     assert old.stored().keys() == {f"{NAME}.html"}
 
 
-def test_service_down(pack, old, assert_refused):
-    """The files of the run before stay."""
+def test_files_stay_when_the_service_is_down(pack, old, assert_refused):
     assert_refused(pack(*JANUARY, base_url=NOWHERE, code=4), "check the address")
     assert old.stored() == named(OLD)
 
@@ -233,8 +218,7 @@ def wrong_service(settings, distortion, forwarding):
         yield base_url
 
 
-def test_not_reconciled(pack, old, wrong_service):
-    """The pack is written, says that it is not proven and why, and the exit code is 3."""
+def test_unreconciled_pack_says_so_and_exits_3(pack, old, wrong_service):
     finished = pack(*JANUARY, base_url=wrong_service, code=3)
     assert finished.stdout == f"packs/{NAME}.html\n"
     title = rf"^Harbor Lane, Jan 2025: cash flow not proven; fingerprint {FINGERPRINT}$"
@@ -245,8 +229,7 @@ def test_not_reconciled(pack, old, wrong_service):
     assert old.stored().keys() == {f"{NAME}.html"}
 
 
-def test_an_empty_period(pack, tmp_path, assert_refused):
-    """A period after the books has no pack, unless an empty one is allowed."""
+def test_empty_period_needs_permission(pack, tmp_path, assert_refused):
     options = ("--period", "2030-05", "--output", "packs")
     assert_refused(pack(*options, code=3), "there are no line entries from 2030-05-01 to 2030-05-31", "--allow-empty")
     assert [*(tmp_path / "packs").glob("*.html")] == []
@@ -255,8 +238,7 @@ def test_an_empty_period(pack, tmp_path, assert_refused):
 
 
 @pytest.mark.long
-def test_two_runs_together(pack, old, assert_refused):
-    """The second is refused and changes nothing, that of another month is not."""
+def test_second_run_of_the_same_month_is_refused(pack, old, assert_refused):
     with old.locked():
         assert_refused(pack(*JANUARY, code=2), f"another run writes {NAME} in packs", "nothing was changed")
         pack("--period", "2024-12", "--output", "packs")
@@ -264,8 +246,7 @@ def test_two_runs_together(pack, old, assert_refused):
 
 
 @pytest.mark.long
-def test_stopped_while_printing(fork_server, settings, old, tmp_path):
-    """The browser is ended too."""
+def test_stopped_run_ends_the_browser(fork_server, settings, old, tmp_path):
     browser, started = tmp_path / "browser", tmp_path / "started"
     browser.write_text(f"#!/bin/sh\necho $$ > {started}.part\nmv {started}.part {started}\nexec sleep 600\n")
     browser.chmod(0o700)
@@ -288,8 +269,7 @@ def sent_pack(tmp_path):
     return path, write_pack(path, make_books(7))
 
 
-def test_a_genuine_pack_and_an_altered_one(run, sent_pack):
-    """What was checked and what fails is printed, and the exit code says which."""
+def test_genuine_and_altered_packs_differ_in_exit_code(run, sent_pack):
     path, fingerprint = sent_pack
     genuine = run("verify-pack", path, "--fingerprint", fingerprint)
     assert genuine.stderr == ""
@@ -305,15 +285,13 @@ def test_a_genuine_pack_and_an_altered_one(run, sent_pack):
     assert {fault["what"] for fault in content["faults"]} == {"figure"}
 
 
-def test_a_file_that_is_not_a_pack(run, assert_refused, sent_pack, tmp_path):
-    """Another file, and a text that is not a fingerprint, are 2."""
+def test_what_is_not_a_pack_or_fingerprint_exits_2(run, assert_refused, sent_pack, tmp_path):
     (tmp_path / "page.html").write_text("<html></html>", encoding="utf-8")
     assert_refused(run("verify-pack", tmp_path / "page.html", code=2), "is not a pack: it has no data of its figures")
     assert_refused(run("verify-pack", sent_pack[0], "--fingerprint", "0123", code=2), "'0123' is not a fingerprint")
 
 
-def test_a_pack_in_thousands(pack, folder):
-    """The page has its amounts in the unit, and is verified; another unit is refused before anything is loaded."""
+def test_pack_in_thousands_is_verified_in_its_unit(pack, folder):
     pack(*JANUARY, "--amounts-in", "k")
     assert b'<span data-field="amounts_in">thousands</span>' in folder.read(".html")
     assert aa.verify_pack(folder.path(".html")).verified

@@ -17,7 +17,6 @@ PERIOD = ("--start-date", "2026-05-01", "--end-date", "2026-05-31")
 
 
 def test_plan_preview_apply_verify_undo(run, tmp_path):
-    """A dry run sends nothing; a confirmed run changes the report as previewed, is verified, and is undone."""
     with aa.demo() as company:
         environment = company.environment()
         planned = run("plan", *PERIOD, *RULES, "--output", "plan.csv", "--json", **environment)
@@ -86,23 +85,20 @@ def recategorize(company, item, before, after):
     )
 
 
-def test_a_plan_is_not_replaced(run_demo, assert_refused, tmp_path):
-    """A file that exists may be a plan in use: it stays, and nothing is loaded."""
+def test_existing_plan_is_not_replaced(run_demo, assert_refused, tmp_path):
     (tmp_path / "plan.csv").write_text("edited", encoding="utf-8")
     refused = run_demo("plan", *PERIOD, *RULES, "--output", "plan.csv", code=2)
     assert_refused(refused, "plan.csv exists and may be a plan in use, so it is not replaced")
     assert (tmp_path / "plan.csv").read_text(encoding="utf-8") == "edited"
 
 
-def test_undo_without_a_journal(run_demo, assert_refused):
-    """A journal that does not exist is refused, and the message says which to pass."""
+def test_undo_names_a_missing_journal(run_demo, assert_refused):
     finished = run_demo("undo", "run.journal", "--journal", "undo.journal", code=2)
     assert_refused(finished, "does not exist or is empty; pass the journal of the run")
 
 
 @pytest.mark.long
 def test_a_plan_works_with_the_next_demo(run):
-    """The demo's ids are always the same: a later demo previews a plan of an earlier one, whose days are noted."""
     planned = run("plan", "--demo", *PERIOD, *RULES, "--output", "plan.csv", "--json")
     next_command = re.search(r"accounting-analytics (preview .*)", planned.stderr).group(1)
     previewed = run(*next_command.split(), "--json")
@@ -133,8 +129,7 @@ def make_plan(*categories, instance_id=""):
     return aa.Plan.from_frame(PlanItems.from_columns(columns), instance_id=instance_id)
 
 
-def test_another_instance_is_refused(run_demo, assert_refused, tmp_path):
-    """A plan of other books is refused before anything is loaded."""
+def test_plan_of_other_books_is_refused_before_a_load(run_demo, assert_refused, tmp_path):
     make_plan(("led_meals", "Meals"), instance_id="other-books").save(tmp_path / "plan.csv")
     refused = run_demo("preview", "plan.csv", *PERIOD, code=2)
     assert_refused(refused, "for instance 'other-books', not ", "nothing was sent")
@@ -142,7 +137,6 @@ def test_another_instance_is_refused(run_demo, assert_refused, tmp_path):
 
 @pytest.mark.parametrize("command", [("preview", *PERIOD), ("apply", "--journal", "journal"), ("verify",)])
 def test_an_edited_plan_is_refused(run_demo, assert_refused, tmp_path, command):
-    """Another category is a decision: the file of a plan is taken as it was saved."""
     make_plan(("led_meals", "Meals")).save(tmp_path / "plan.csv")
     text = (tmp_path / "plan.csv").read_text(encoding="utf-8-sig").replace(",led_meals,Meals,", ",led_rent,Rent,")
     (tmp_path / "plan.csv").write_text(text, encoding="utf-8")
@@ -164,8 +158,7 @@ def outcomes(plan, **others):
     return plan.frame[keys].assign(outcome=[one for one, _ in found], reason=[reason for _, reason in found])
 
 
-def test_items_that_are_not_done_come_first(capsys, plan):
-    """They are among the first rows wherever they are in the plan, and equal reasons are printed once."""
+def test_unfinished_items_come_first_with_reasons_once(capsys, plan):
     lost = {f"txn_{number}": ("unknown", "no answer\x1b") for number in (25, 26, 27, 28)}
     refused = {"txn_29": ("refused", "no such ledger")}
     print_outcomes(plan, outcomes(plan, **lost, **refused), by="item", time_zone="UTC", limit=6)
@@ -180,8 +173,7 @@ def test_items_that_are_not_done_come_first(capsys, plan):
     ]
 
 
-def test_sums_by_category_and_rule(capsys, plan):
-    """Instead of items the sums of each outcome are printed, and the reasons below."""
+def test_sums_by_category_and_rule_replace_items(capsys, plan):
     refused = {f"txn_{number:02d}": ("refused", f"reason {number}") for number in range(4)}
     print_outcomes(plan, outcomes(plan, **refused), by="category", time_zone="UTC", limit=3)
     lines = capsys.readouterr().out.splitlines()
@@ -196,8 +188,7 @@ def test_sums_by_category_and_rule(capsys, plan):
     assert printed.count("): reason ") == 4
 
 
-def test_message_of_incomplete_outcomes(capsys, plan):
-    """Unknown items lead to `verify --journal`, others to applying again; when all is done the counts are printed."""
+def test_incomplete_outcomes_name_the_next_command(capsys, plan):
     require_done(outcomes(plan))
     assert capsys.readouterr().err == "30 done\n"
     for outcome, message in (

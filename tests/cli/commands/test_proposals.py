@@ -27,13 +27,11 @@ SHOPS = '[[rule]]\nname = "shops"\ncontains = "SHOP"\ncategory = "Meals"\n'
 
 @pytest.fixture(scope="module")
 def ledgers(demo_company):
-    """Return the chart of accounts."""
     return aa.discover_ledgers(demo_company.client, "2026-05-01", "2026-05-31", time_zone=demo_company.time_zone)
 
 
 @pytest.mark.long
-def test_ledger_by_id_name_or_path(run_demo, ledgers):
-    """The account may be given by id, name or path, more than once, and only its transactions are listed."""
+def test_queue_of_accounts_by_id_name_or_path(run_demo, ledgers):
     rows = run_demo("queue", *PERIOD, "--json").content["transactions"]
     assert len(rows) > 20
     account = rows[0]["ledger_id"]
@@ -47,8 +45,7 @@ def test_ledger_by_id_name_or_path(run_demo, ledgers):
         assert listed == [row["transaction_id"] for row in rows if row["ledger_id"] == account]
 
 
-def test_groups_and_rows(run_demo):
-    """Groups are printed within 80 columns, most money first; --all prints every transaction instead."""
+def test_groups_fit_80_columns_and_all_prints_rows(run_demo):
     listed = run_demo("queue", *PERIOD, "--json").content
     groups, rows = listed["groups"], listed["transactions"]
     assert sum(group["transaction_count"] for group in groups) == len(rows) > len(groups)
@@ -74,8 +71,7 @@ def test_groups_and_rows(run_demo):
 
 
 @pytest.mark.long
-def test_transactions_of_a_group(run_demo, assert_refused, tmp_path):
-    """Every transaction behind a group is printed, and written to be decided; a misspelt group names the nearest."""
+def test_transactions_of_a_group_are_printed_and_written(run_demo, assert_refused, tmp_path):
     listed = run_demo("queue", *PERIOD, "--json").content
     group = max(listed["groups"], key=lambda one: one["transaction_count"])
     assert 1 < group["transaction_count"] < len(listed["transactions"])
@@ -94,8 +90,7 @@ def test_transactions_of_a_group(run_demo, assert_refused, tmp_path):
     assert_refused(misspelt, "--group: the queue of these days has no group", f"did you mean '{group['group_id']}'")
 
 
-def test_unknown_ledger(run_demo, assert_refused, ledgers):
-    """A misspelt account is invalid input, with a suggestion, before any line is loaded."""
+def test_misspelt_account_is_refused_before_lines_are_loaded(run_demo, assert_refused, ledgers):
     name = ledgers.loc[ledgers["report_cash_flow"], "name"].iloc[0]
     finished = run_demo("queue", *PERIOD, "--ledger", f"{name}x", code=2)
     assert_refused(finished, f"--ledger: no discovered ledger matches '{name}x'; did you mean '{name}'")
@@ -113,8 +108,7 @@ def decide_first(file, category):
 
 
 @pytest.mark.long
-def test_decisions_become_a_plan(run_demo, tmp_path):
-    """A filled-in group replaces what a rule decides, a filled-in transaction its group; every item has its reason."""
+def test_decisions_replace_rules_and_keep_their_reasons(run_demo, tmp_path):
     rules, groups, rows = (tmp_path / name for name in ("rules.toml", "groups.csv", "rows.csv"))
     rules.write_text("[[rule]]\nname = 'all'\nregex = '.'\ncategory = 'Office Supplies'\n")
     written = run_demo("queue", *PERIOD, "--output", groups)
@@ -136,7 +130,6 @@ def test_decisions_become_a_plan(run_demo, tmp_path):
 
 
 def test_files_are_checked_before_anything_is_loaded(run_demo, assert_refused, tmp_path):
-    """Without rules and decisions, with a file of the wrong form, or one that would be replaced, nothing is loaded."""
     file = tmp_path / "decisions.csv"
     file.write_text("category,group_id\n")
     refused = [
@@ -151,7 +144,6 @@ def test_files_are_checked_before_anything_is_loaded(run_demo, assert_refused, t
 
 
 def test_suggestions_fill_what_rules_leave(run_demo, tmp_path):
-    """With --precision the history of the year before is loaded, and what it suggests is proposed and planned."""
     suggested = run_demo("propose", *PERIOD, "--precision", "0.98", "--json")
     assert "would have been right" in suggested.stderr
     rows = suggested.content
@@ -171,8 +163,7 @@ def test_suggestions_fill_what_rules_leave(run_demo, tmp_path):
     assert counts["suggested from history"] < len(rows) <= counts.total()
 
 
-def test_suggestions_from_local_books_that_begin_later(run, demo_books):
-    """Where local books do not have the year before, the history is what they have."""
+def test_suggestions_use_what_history_local_books_have(run, demo_books):
     march = ("--start-date", "2025-03-01", "--end-date", "2025-03-31")
     finished = run("propose", "--books", demo_books, *march, "--precision", "0.9", "--json")
     assert len(finished.content) > 5
@@ -180,8 +171,7 @@ def test_suggestions_from_local_books_that_begin_later(run, demo_books):
 
 
 @pytest.mark.long
-def test_rules_are_tested(run_demo, tmp_path):
-    """Each rule is reported with its line, within 80 columns, and a dead rule is named on stderr."""
+def test_rules_are_reported_and_dead_ones_named(run_demo, tmp_path):
     (tmp_path / "rules.toml").write_text(RULES)
     tested = run_demo("rules", "test", "rules.toml", *PERIOD, **TERMINAL)
     assert tested.stdout.startswith("2 rules decide ")
@@ -192,16 +182,14 @@ def test_rules_are_tested(run_demo, tmp_path):
     assert first["transaction_count"] > 0 == second["transaction_count"]
 
 
-def test_misspelt_rules_file(run_demo, assert_refused, tmp_path):
-    """A file that cannot be used is refused before anything is loaded, with the line of the rule."""
+def test_misspelt_rules_are_refused_with_their_line(run_demo, assert_refused, tmp_path):
     (tmp_path / "rules.toml").write_text(RULES.replace('category = "Meals"\n\n', ""))
     finished = run_demo("rules", "test", "rules.toml", *PERIOD, code=2)
     assert_refused(finished, "rule 1 ('all') at line 2: category is missing")
 
 
 @pytest.mark.long
-def test_rule_is_added(run_demo, tmp_path):
-    """A group of the queue becomes a rule at the end of the file, which is printed, and can be tried as printed."""
+def test_group_becomes_a_rule_that_runs_as_printed(run_demo, tmp_path):
     file = tmp_path / "my rules.toml"
     file.write_text(RULES)
     group = run_demo("queue", *PERIOD, "--json").content["groups"][0]
@@ -221,8 +209,7 @@ def test_rule_is_added(run_demo, tmp_path):
         ("200", "", "must contain"),
     ],
 )
-def test_refused_arguments(run, assert_refused, tmp_path, *, limit, rules, message):
-    """The message names the option, or the rule."""
+def test_refused_arguments_are_named(run, assert_refused, tmp_path, *, limit, rules, message):
     file = tmp_path / "rules.toml"
     file.write_text(rules, encoding="utf-8")
     days = ("--start-date", "2025-01-01", "--end-date", "2025-01-31")

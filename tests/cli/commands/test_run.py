@@ -20,22 +20,19 @@ DAYS = ("-p", "start_date=2030-01-01", "-p", "end_date=2030-01-31")
 @pytest.mark.parametrize(("options", "code"), [((), 3), pytest.param(("--allow-empty",), 0, marks=pytest.mark.long)])
 @pytest.mark.long
 def test_an_empty_period_needs_permission(run_demo, tmp_path, options, code):
-    """Without line entries the scheduled report fails with exit code 3 and a sentence, unless that is allowed."""
     finished = run_demo("run", NOTEBOOK, "--output", "out", *DAYS, *options, code=code)
     assert ("no line entries from 2030-01-01 to 2030-01-31" in finished.stderr) == (code == 3)
     mark = ".failed" if code else ""
     assert (tmp_path / "out" / f"scheduled_report_2030-01-01_2030-01-31{mark}.html").is_file()
 
 
-def test_a_notebook_without_the_parameter_is_refused(run, tmp_path):
-    """--allow-empty is invalid for a notebook that does not decide about empty periods."""
+def test_allow_empty_is_refused_without_its_parameter(run, tmp_path):
     finished = run("run", NOTEBOOK.with_name("01_cash_flow.ipynb"), "--output", "out", "--allow-empty", code=2)
     assert "declares no parameter 'allow_empty'" in finished.stderr
     assert not (tmp_path / "out").exists()
 
 
-def test_a_period_sets_both_days(run, write, tmp_path):
-    """The days are those of the notebook's zone, name the files, and head the page with the company."""
+def test_period_sets_days_file_names_and_heading(run, write, tmp_path):
     parameters = 'start_date = ""\nend_date = ""\ntime_zone = "Asia/Tokyo"'
     notebook = write(parameters, "print(start_date, end_date)", name="days")
     company = {"ACCOUNTING_ANALYTICS_COMPANY": "Harbor & Lane"}
@@ -86,7 +83,6 @@ def printed(path):
 
 
 def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_path):
-    """A text of -p becomes a value of the declared type, to the last digit and letter."""
     texts = {
         "strict": "false",
         "limit": "5",
@@ -120,14 +116,12 @@ def test_the_type_of_the_default_decides_on_the_command_line(run, write, tmp_pat
     ],
 )
 def test_a_text_that_does_not_fit_is_refused(run, assert_refused, write, text, message):
-    """What does not fit, or can be read in two ways, is exit code 2, and nothing is executed or written."""
     path = write(DEFAULTS, SHOW)
     assert_refused(run("run", path, "--output", "out", "-p", text, code=2), message, "nothing was executed")
     assert not path.with_name("out").exists()
 
 
 def test_a_parameter_annotated_as_a_date_gets_one(run, write, tmp_path):
-    """The calculation of the notebook works as with its default; the file is named after the days."""
     cell = "from datetime import date\nstart_date: date = date(2025, 1, 1)\nend_date: 'date | None' = None"
     show = "print(start_date.year + end_date.month, type(end_date).__name__)"
     run("run", write(cell, show), "--output", "out", "--start-date", "2026-05-01", "--end-date", "2026-05-31")
@@ -147,7 +141,6 @@ def test_a_parameter_annotated_as_a_date_gets_one(run, write, tmp_path):
     ],
 )
 def test_what_a_given_value_would_not_reach_is_refused(run, assert_refused, write, case, message):
-    """Names calculated from a default, and defaults whose type nobody stated, are refused with their line."""
     cell, given = case
     path = write(cell, "print(1)")
     assert_refused(run("run", path, "--output", "out", "-p", given, code=2), message, "nothing was executed")
@@ -167,14 +160,12 @@ def test_one_cell_has_the_parameters(run, assert_refused, write):
 
 
 def test_a_byte_order_mark_is_named(run, assert_refused, write):
-    """A notebook that an editor saved with a mark is not called something else."""
     path = write("x = 1")
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert_refused(run("run", path, "--output", "out", code=2), "begins with a byte order mark")
 
 
 def test_a_secret_that_does_not_fit_is_not_repeated(run, assert_refused, write):
-    """The message about a token, given where a number belongs, does not have the token."""
     token = {"ACCOUNTING_ANALYTICS_TOKEN": "canary-token-1"}
     finished = run("run", write(DEFAULTS, SHOW), "--output", "out", "-p", "limit=canary-token-1", **token, code=2)
     assert_refused(finished, "looks like a secret")
@@ -183,7 +174,6 @@ def test_a_secret_that_does_not_fit_is_not_repeated(run, assert_refused, write):
 
 @pytest.mark.long
 def test_values_of_python_arrive_as_they_are(write, tmp_path):
-    """The function takes values: of numpy too, any text, and days, which arrive as texts."""
     text = 'line\nend "quoted" \\ \N{GRINNING FACE} {code}'
     values = {
         "strict": np.bool_(False),  # noqa: FBT003 (as a frame has it)
@@ -214,15 +204,13 @@ def test_values_of_python_arrive_as_they_are(write, tmp_path):
         ({"code": "\ud800"}, "cannot be written into a notebook"),
     ],
 )
-def test_values_of_another_type_are_refused(write, tmp_path, parameters, message):
-    """The function refuses what does not fit, before anything is executed."""
+def test_values_of_another_type_are_refused_before_execution(write, tmp_path, parameters, message):
     with pytest.raises(NotebookParametersError, match=re.escape(message)):
         aa.run_notebook(write(DEFAULTS, SHOW), tmp_path / "out", parameters=parameters)
     assert not (tmp_path / "out").exists()
 
 
-def test_a_cell_that_ends_the_run_fails_it(run, write, tmp_path):
-    """After quit() no further cell runs, no page looks fine, and the exit code is 1."""
+def test_quit_in_a_cell_fails_the_run(run, write, tmp_path):
     finished = run("run", write("x = 1", "quit()", "print('after')"), "--output", "out", code=1)
     assert "raised SystemExit" in finished.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["job.failed.html", "job.failed.ipynb"]
@@ -239,15 +227,13 @@ def test_a_cell_that_ends_the_run_fails_it(run, write, tmp_path):
         ({"kernelspec": {"name": "sparkpy", "display_name": "Spark", "language": "python"}}, "not installed here"),
     ],
 )
-def test_other_languages_are_refused(run, assert_refused, write, metadata, language):
-    """A notebook of another kernel is not run as Python: exit code 2, with its kernel and language."""
+def test_notebooks_of_other_languages_are_refused(run, assert_refused, write, metadata, language):
     path = write("x = 1", metadata=metadata)
     assert_refused(run("run", path, "--output", "out", code=2), language, "only notebooks in Python are run")
     assert not path.with_name("out").exists()
 
 
-def test_copies_of_the_examples(run, tmp_path):
-    """The copied files are printed on stdout and what to do next on stderr; files that differ need --force."""
+def test_examples_are_copied_and_changed_files_need_force(run, tmp_path):
     finished = run("notebooks", "copy", "my folder", "--json")
     result = finished.content
     assert "notebooks/01_cash_flow.ipynb" in result["copied"]

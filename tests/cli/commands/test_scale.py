@@ -21,8 +21,7 @@ def of_eight_digits(posted_books):
 
 
 @pytest.mark.parametrize("how", ["option", "setting", "profile"])
-def test_books_of_three_digits(run, run_on_books, tmp_path, how):
-    """`import` remembers the digits that an option or a setting states, and `serve` prints them for its clients."""
+def test_import_and_serve_state_the_digits(run, run_on_books, tmp_path, how):
     (tmp_path / "lines.csv").write_text(HEADER + SALE.format("1.234"))
     command = ("import", "lines.csv", "--cash", "assets:bank", "--time-zone", "UTC")
     refused = run_on_books(*command, code=2).stderr
@@ -49,7 +48,6 @@ def test_books_of_three_digits(run, run_on_books, tmp_path, how):
 
 
 def test_amounts_near_a_cent_are_not_rounded(run, of_eight_digits, tmp_path):
-    """Where nothing states the digits every command refuses the books; where it is stated, no digit is lost."""
     settings = of_eight_digits.environment()
     for command in (("report",), ("statements", "income"), ("sync", "--books", "copy"), ("register", "bank")):
         refused = run(*command, *DAYS, code=4, **settings).stderr
@@ -65,8 +63,7 @@ def test_amounts_near_a_cent_are_not_rounded(run, of_eight_digits, tmp_path):
     assert "--scale 2: the local books have amounts of 8 fraction digits; leave it out" in refused
 
 
-def test_the_export_of_eight_digits(of_eight_digits, tmp_path):
-    """Files of books and what reads them again keep the digits, or refuse them where they are not stated."""
+def test_export_of_eight_digits_keeps_them_or_is_refused(of_eight_digits, tmp_path):
     with of_eight_digits.client(scale=8, time_zone="UTC") as client:
         lines = aa.load_line_entries(client, ["bank"], "2025-01-01", "2025-01-31")
     lines.to_csv(tmp_path / "lines.csv", index=False)
@@ -76,6 +73,5 @@ def test_the_export_of_eight_digits(of_eight_digits, tmp_path):
 
 
 def test_the_demo_company_has_two_digits(run, assert_refused):
-    """Another scale than that of the demo company is refused; its own is accepted."""
     refused = run("discover", *DAYS, "--demo", "--scale", 3, code=2)
     assert_refused(refused, "--scale 3: the demo company has amounts of 2 fraction digits; leave it out")

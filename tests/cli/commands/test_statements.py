@@ -36,7 +36,6 @@ def amounts(statement):
 
 @pytest.mark.parametrize("kind", ["income", "cash-flow", *also_long("balance-sheet", "trial-balance")])
 def test_statements_are_those_of_python(run_demo, demo_company, books, kind):
-    """The JSON of each statement is that of the function, from only the lines that the command loads."""
     ledgers, lines = books
     compared = {} if kind == "trial-balance" else {"compare": ["prior", "change"]}
     options = [word for one in compared.get("compare", ()) for word in ("--compare", one)]
@@ -48,8 +47,7 @@ def test_statements_are_those_of_python(run_demo, demo_company, books, kind):
     assert [column["key"] for column in shown["columns"]] == [column.key for column in expected.columns]
 
 
-def test_statements_by_tags(run_demo):
-    """The columns of a group of tags sum to the statement; a group is named where there are several."""
+def test_columns_of_a_tag_group_sum_to_the_statement(run_demo):
     whole = ("statements", "income", "--period", "2026-05", "--json")
     arguments = (*whole, "--columns", "tag")
     refused = run_demo(*arguments, code=2)
@@ -63,8 +61,7 @@ def test_statements_by_tags(run_demo):
     assert "statements balance-sheet has no --tag" in refused.stderr
 
 
-def test_a_budget_is_compared(run_demo, demo_company, books, tmp_path):
-    """The JSON, text and file have the columns of the function; a file that is no budget is refused before a load."""
+def test_statements_compare_with_a_budget_file(run_demo, demo_company, books, tmp_path):
     rows = ["ledger,month,amount", "Rent,2025-05,7000", "Cafe Sales,2025-05,50000.5", "People,2025-05,"]
     (tmp_path / "budget.csv").write_text("\n".join(rows))
     options = ("statements", "income", *MAY, "--budget", "budget.csv")
@@ -88,7 +85,6 @@ def test_a_budget_is_compared(run_demo, demo_company, books, tmp_path):
 
 
 def test_ratios_are_those_of_python(run, run_demo, demo_company):
-    """JSON and text have the values of the function; ledgers of depreciation are options, or configured."""
     options = ("statements", "ratios", "--end-date", "2026-05-31")
     expected = aa.key_ratios(
         aa.load_books(demo_company.client, ("2026-05-31", "2026-05-31"), progress=False),
@@ -106,8 +102,7 @@ def test_ratios_are_those_of_python(run, run_demo, demo_company):
     assert "ratios has no --compare" in run_demo(*options, "--compare", "prior", code=2).stderr
 
 
-def test_a_draft_of_a_budget_is_a_file_to_edit(run_demo, tmp_path):
-    """It is compared as it was written; a file that exists is refused before a load, and so is a part of a month."""
+def test_draft_budget_is_compared_as_written(run_demo, tmp_path):
     options = ("draft-budget", "2026-01/2026-06", "--output", "draft.csv")
     finished = run_demo(*options, "--end-date", "2025-12-31")
     assert re.search(r"Of Jan 2025 to Dec 2025, with \d+ counterparties at their latest amount", finished.stderr)
@@ -122,8 +117,7 @@ def test_a_draft_of_a_budget_is_a_file_to_edit(run_demo, tmp_path):
     assert not (tmp_path / "other.csv").exists()
 
 
-def test_the_text_of_a_statement(run, demo_company):
-    """Heading, columns and rows are on stdout; company, currency and fiscal year are configured."""
+def test_statement_prints_heading_columns_and_rows(run, demo_company):
     settings = {"COMPANY": "Café 東京", "CURRENCY": "JPY", "FISCAL_YEAR_START_MONTH": "4"}
     environment = {f"ACCOUNTING_ANALYTICS_{name}": value for name, value in settings.items()}
     options = ("--period", "2025-01/2025-06", "--columns", "quarter", "--depth", "1", "--compare", "total")
@@ -137,8 +131,7 @@ def test_the_text_of_a_statement(run, demo_company):
 
 
 @pytest.mark.long
-def test_balances_without_the_first_day_of_the_books(run_demo):
-    """Balances are sums since the first entry, which is found; from a later day on cash is what the service reports."""
+def test_balances_are_sums_since_the_first_entry(run_demo):
     with_history = run_demo("statements", "cash-flow", *MAY, "--json").content
     anchored = run_demo("statements", "cash-flow", *MAY, "--since", "2025-04-01", "--json").content
     assert amounts(anchored) == amounts(with_history)
@@ -150,8 +143,7 @@ def test_balances_without_the_first_day_of_the_books(run_demo):
 
 
 @pytest.mark.long
-def test_balances_of_a_file(run_demo, tmp_path):
-    """Balances of all ledgers at the start of --since make a balance sheet, the one of the whole books."""
+def test_balances_of_a_file_give_the_balance_sheet(run_demo, tmp_path):
     whole = run_demo("statements", "trial-balance", "--period", "2025-03", "--json").content
     rows = [(row["key"], *map(Decimal, row["amounts"].values())) for row in whole["rows"] if row["kind"] == "ledger"]
     lines = [f"{key},{debit - credit}" for key, debit, credit in rows]
@@ -168,16 +160,14 @@ def test_balances_of_a_file(run_demo, tmp_path):
 
 
 @pytest.mark.long
-def test_the_demo_company_is_known(run):
-    """With --demo its name and the first day of its books need no configuration."""
+def test_demo_name_and_first_day_need_no_configuration(run):
     finished = run("statements", "balance-sheet", *MAY, "--depth", "1", "--demo")
     assert finished.stdout.startswith("Harbor Lane Coffee Roasters\nBalance sheet\n")
     assert "since 1 Jan 2025, the first day of the books" in finished.stdout
 
 
 @pytest.mark.long
-def test_columns_fold_in_a_terminal(capsys, monkeypatch, demo_company):
-    """In a terminal the columns fold into blocks of its width; in a pipe they do not."""
+def test_columns_fold_in_a_terminal_not_in_a_pipe(capsys, monkeypatch, demo_company):
     for name, value in {**demo_company.environment(), "COLUMNS": "80", "FORCE_COLOR": "1", "TERM": "xterm"}.items():
         monkeypatch.setenv(name, value)
     run_here(["statements", "income", "--period", "2026", "--compare", "prior-year"])
@@ -189,8 +179,7 @@ def test_columns_fold_in_a_terminal(capsys, monkeypatch, demo_company):
     assert "blocks" not in capsys.readouterr().out
 
 
-def test_files(run, tmp_path, demo_books):
-    """A page and a CSV file have the figures that are printed; the workbook is written too."""
+def test_page_csv_and_workbook_have_the_printed_figures(run, tmp_path, demo_books):
     for name in ("s.html", "s.csv", "s.xlsx"):
         finished = run("statements", "income", "--period", "2025-03", "--books", demo_books, "--output", name)
         assert f"written to {name}" in finished.stderr
@@ -222,14 +211,12 @@ def test_files(run, tmp_path, demo_books):
         (("income", "--start-date", "1/1/2026", "--end-date", "2026-06-30"), "--start-date '1/1/2026' is not a"),
     ],
 )
-def test_what_is_refused(run_demo, assert_refused, arguments, message):
-    """Bad input is 2, with one line that says what is wrong."""
+def test_bad_input_exits_2_with_one_line(run_demo, assert_refused, arguments, message):
     assert_refused(run_demo("statements", *arguments, code=2), message)
 
 
 @pytest.mark.long
-def test_periods_of_a_fiscal_year(run, run_demo, assert_refused, demo_books, tmp_path):
-    """Words and headings are those of the configured fiscal year; what has two readings is refused with both."""
+def test_periods_and_headings_follow_the_fiscal_year(run, run_demo, assert_refused, demo_books, tmp_path):
     fiscal = {"ACCOUNTING_ANALYTICS_FISCAL_YEAR_START_MONTH": "7"}
     arguments = ("statements", "income", "--books", demo_books, "--columns", "quarter", "--period")
     found = run(*arguments, "2024/25-Q3", "--json", **fiscal).content
@@ -245,8 +232,7 @@ def test_periods_of_a_fiscal_year(run, run_demo, assert_refused, demo_books, tmp
     assert_refused(run(*arguments, "2024/25", code=2), "this one begins in January: write 2024")
 
 
-def test_the_register_of_an_account(run_demo, books):
-    """The last running total is the balance of the trial balance; opposing accounts have their names."""
+def test_register_ends_with_the_trial_balance(run_demo, books):
     ledgers, lines = books
     balance = aa.trial_balance(aa.Books(lines, ledgers, "2025-05"))["Operating Account", "2025-05 debit"].exact()
     arguments = ("register", "operating account", *MAY)
@@ -262,8 +248,7 @@ def test_the_register_of_an_account(run_demo, books):
     assert text == run_demo("register", "led_operating", *MAY).stdout  # the first entry is found
 
 
-def test_the_register_of_a_parent(run_demo, books):
-    """It has the entries of the accounts below it, each with its account; an account without entries has none."""
+def test_register_of_a_parent_has_entries_below_it(run_demo, books):
     ledgers, lines = books
     below = ledgers.loc[ledgers["parent_id"] == ledgers.set_index("name").loc["Premises", "id"], "id"]
     of_may = lines[lines["ledger_id"].isin(below) & lines["local_date"].between("2025-05-01", "2025-05-31")]
@@ -276,8 +261,7 @@ def test_the_register_of_a_parent(run_demo, books):
     assert "Rent, Jan 2027 (America/New_York): 0 entries" in empty.stdout
 
 
-def test_receivables_and_payables_by_age(run_demo, books, assert_refused):
-    """The parties of each ledger sum to its balance at the end of the days; comparisons are refused."""
+def test_ages_of_parties_sum_to_ledger_balances(run_demo, books, assert_refused):
     parties = run_demo("statements", "ageing", *MAY, "--json").content["counterparties"]
     _, lines = books
     until = lines[(lines["ledger_name"] == "Wholesale Receivables") & (lines["local_date"] <= "2025-05-31")]
@@ -287,8 +271,7 @@ def test_receivables_and_payables_by_age(run_demo, books, assert_refused):
     assert_refused(refused, "statements ageing has no --compare: leave it out; nothing was loaded")
 
 
-def test_lists_at_a_day(run_demo):
-    """The last day is enough for ages and for what recurs: their history is all that the known ledgers have."""
+def test_ages_and_recurrence_need_only_the_last_day(run_demo):
     last = ("--end-date", "2025-05-31")
     aged = run_demo("statements", "ageing", *last, "--aged-ledger", "Supplier Payables")
     assert "Wholesale" not in aged.stdout
@@ -300,8 +283,7 @@ def test_lists_at_a_day(run_demo):
     ]
 
 
-def test_the_report_as_a_statement(run_demo):
-    """The service's report is shown in sections; its own columns are shown with --raw."""
+def test_service_report_is_shown_in_sections_or_raw(run_demo):
     finished = run_demo("report", *MAY)
     assert finished.stdout.startswith("Harbor Lane Coffee Roasters\nCash flow statement\n")
     assert re.search(r"^Cash at the end +[\d,.]+$", finished.stdout, re.MULTILINE)
@@ -315,8 +297,7 @@ def test_the_report_as_a_statement(run_demo):
     ("configured", "option", "zone"),
     [(None, (), "UTC"), ("Asia/Tokyo", (), "Asia/Tokyo"), ("Asia/Tokyo", ("--time-zone", "UTC"), "UTC")],
 )
-def test_the_zone_is_the_configured_one(run_demo, configured, option, zone):
-    """Days are local to the option, else to the configured zone, else to UTC, which a message states."""
+def test_zone_is_the_option_the_configuration_or_utc(run_demo, configured, option, zone):
     finished = run_demo("report", *MAY, *option, "--json", ACCOUNTING_ANALYTICS_TIME_ZONE=configured or "")
     assert finished.content["time_zone"] == zone
     message = "no time zone is configured, so the days are those of UTC\n"
@@ -325,7 +306,6 @@ def test_the_zone_is_the_configured_one(run_demo, configured, option, zone):
 
 @pytest.mark.long
 def test_bridges_are_those_of_python(run_demo, demo_company):
-    """The JSON is that of the function, whose lines reach back 13 months more; the text has the sentences."""
     arguments = ("bridge", "--period", "2026-05", "--against", "prior-year", "--statement", "income", "--largest", "4")
     finished = run_demo(*arguments, "--json")
     days = ("2024-04-01", "2026-05-31")
@@ -338,8 +318,7 @@ def test_bridges_are_those_of_python(run_demo, demo_company):
     assert " ".join(text.split()).startswith(" ".join(" ".join(expected.sentences()).split()))
 
 
-def test_every_step_is_listed(run, demo_books):
-    """Below the sentences, which name a few, is a table of as many changes as are asked for."""
+def test_every_step_is_listed_below_the_sentences(run, demo_books):
     arguments = ("bridge", "--period", "2025-03", "--books", demo_books, "--largest", "200")
     steps = run(*arguments, "--json").content["steps"]
     assert len(steps) > 8
@@ -347,23 +326,20 @@ def test_every_step_is_listed(run, demo_books):
     assert all(step["label"][:20] in printed for step in steps)
 
 
-def test_bridge_of_local_books(run, demo_books):
-    """Local books are bridged offline; a period that they do not have is refused."""
+def test_local_books_are_bridged_offline(run, demo_books):
     finished = run("bridge", "--period", "2025-03", "--books", demo_books)
     assert finished.stdout.startswith("Net change in cash: ")
     refused = run("bridge", "--period", "2025-01", "--books", demo_books, code=2)
     assert "cannot be bridged" in refused.stderr
 
 
-def test_what_is_compared_with_is_read_first(run):
-    """A period that cannot be read is refused before anything is started, with those that can."""
+def test_unreadable_comparison_periods_are_refused_first(run):
     refused = run("bridge", "--demo", "--period", "2026-05", "--against", "previous", code=2)
     assert "'previous'" in refused.stderr
     assert "2026-Q1" in refused.stderr
 
 
 def test_an_outlook_is_that_of_python(run_demo, demo_company, tmp_path):
-    """The JSON is that of the function, of all lines until the last day; the text has the sentences and the weeks."""
     start = str(demo_company.start_date)
     (tmp_path / "known.csv").write_text("date,amount,note\n2025-11-10,-2500,new grinder\n")
     asked = ("--known", "known.csv", "--limit", "60000", "--weeks", "8")
@@ -380,8 +356,7 @@ def test_an_outlook_is_that_of_python(run_demo, demo_company, tmp_path):
     assert "-2,500.00 new grinder (known)" in text
 
 
-def test_what_an_outlook_lacks_is_said(run, assert_refused, demo_books, tmp_path):
-    """Files that cannot be read are refused before a load, and local books of a few months before anything is drawn."""
+def test_outlook_inputs_are_refused_before_a_load(run, assert_refused, demo_books, tmp_path):
     assert_refused(run("outlook", "--end-date", "2026-05-31", "--known", "none.csv", code=2), "none.csv cannot be read")
     wrong_day = run("outlook", "--demo", "--end-date", "30/06/2026", code=2)
     assert_refused(wrong_day, "--end-date '30/06/2026' is not a calendar date; write it like 2025-01-31")
@@ -390,8 +365,7 @@ def test_what_an_outlook_lacks_is_said(run, assert_refused, demo_books, tmp_path
     assert_refused(run("outlook", "--books", demo_books, code=3), "an outlook takes 26 weeks of lines that move cash")
 
 
-def test_statements_in_thousands(run_demo, tmp_path):
-    """What is printed and the page are in thousands; JSON and CSV are exact; a list has no unit."""
+def test_thousands_are_printed_and_json_is_exact(run_demo, tmp_path):
     arguments = ("statements", "income", *MAY)
     plain, shown = run_demo(*arguments), run_demo(*arguments, "--amounts-in", "k", "--output", tmp_path / "may.html")
     rent = re.search(r"Rent +([0-9,.]+)\n", plain.stdout)[1]

@@ -38,8 +38,7 @@ def company(tmp_path_factory):
     ],
     ids=lambda command: command[0],
 )
-def test_commands_on_books(run_demo, run, demo_books, demo_company, command):
-    """Figures and rows of local books are those of the service, without one, and their age is stated."""
+def test_local_books_give_the_figures_of_the_service(run_demo, run, demo_books, demo_company, command):
     served = run_demo(*command, *MARCH, "--json")
     names = ("ACCOUNTING_ANALYTICS_COMPANY", "ACCOUNTING_ANALYTICS_CURRENCY")
     headed = {name: demo_company.environment()[name] for name in names}
@@ -56,8 +55,7 @@ def test_commands_on_books(run_demo, run, demo_books, demo_company, command):
     assert printed == expected
 
 
-def test_what_books_know(run, demo_books):
-    """They may be configured, know their chart and their first day, and say what is before it."""
+def test_books_know_their_chart_first_day_and_what_precedes(run, demo_books):
     configured = run("report", *MARCH, "--raw", ACCOUNTING_ANALYTICS_BOOKS=str(demo_books))
     assert AGE in configured.stderr
     listed = run("discover", *MARCH, "--books", demo_books, "--json").content
@@ -87,14 +85,12 @@ def test_what_books_know(run, demo_books):
         (("queue", "--period", "2024-03"), "the local books have 2025-01-01 to 2025-03-31"),
     ],
 )
-def test_refused_with_books(run_demo, assert_refused, demo_books, case):
-    """What needs the service, or has no effect, is refused with what to do instead."""
+def test_options_without_effect_on_local_books_are_refused(run_demo, assert_refused, demo_books, case):
     command, text = case
     assert_refused(run_demo(*command, "--books", demo_books, code=2), text)
 
 
-def test_sync_and_changes(run, assert_refused, company, *, tmp_path):
-    """A run syncs its books; a change elsewhere is found by the next sync, which raises the alarm of a closed month."""
+def test_next_sync_raises_the_alarm_of_a_closed_month(run, assert_refused, company, *, tmp_path):
     environment = company.environment()
     first = run(*SYNC, **environment)
     assert first.stdout.startswith("Version 0: all 3 months agree with the service's cash flow reports. ")
@@ -126,16 +122,14 @@ def test_sync_and_changes(run, assert_refused, company, *, tmp_path):
 
 
 @pytest.mark.long
-def test_an_instance_that_is_served_elsewhere(run_demo, run, demo_company, company):
-    """The same instance at another address is synced, and the address is noted."""
+def test_instance_at_another_address_is_synced_and_noted(run_demo, run, demo_company, company):
     run_demo(*SYNC)
     synced = run(*SYNC, **company.environment())
     assert f"The service is at {company.client.base_url} now; it was at {demo_company.base_url}." in synced.stdout
 
 
 @pytest.mark.long
-def test_a_run_whose_books_cannot_be_synced(run, company, tmp_path):
-    """If another program holds the books, the run is reported before the failure, which says what to do next."""
+def test_run_is_reported_before_its_failed_sync(run, company, tmp_path):
     run(*SYNC, **company.environment())
     plan = ("plan", "--period", "2025-01", "--rules", RULES, "--output", "plan.csv", "--books", "local")
     run(*plan)
@@ -149,9 +143,7 @@ def test_a_run_whose_books_cannot_be_synced(run, company, tmp_path):
 
 
 @pytest.mark.long
-def test_a_month_that_is_not_proven(run_demo, run, demo_company, distortion, forwarding):
-    """A report that the lines do not agree with is exit code 3, and every result of the books says so."""
-
+def test_unproven_month_exits_3_and_every_result_says_so(run_demo, run, demo_company, distortion, forwarding):
     def change(path, _, report):
         if "reports" in path:
             report["ending_cash_balance"] = str(Decimal(report["ending_cash_balance"]) + 1)
@@ -172,8 +164,7 @@ def books(demo_books, tmp_path):
     return shutil.copytree(demo_books, tmp_path / "local")
 
 
-def test_history(run, demo_books, books):
-    """Versions are listed newest first; JSON has what was proven of each."""
+def test_history_is_newest_first_with_proofs(run, demo_books, books):
     shown = run("books", "history", "--books", demo_books)
     assert re.search(r"^ +0 +\d{4}-\d\d-\d\d \d\d:\d\d +sync +[\d,]+ +0 +0 +0 +True +True", shown.stdout, re.MULTILINE)
     assert "all 3 months agree with the service's cash flow reports" in shown.stdout
@@ -183,8 +174,7 @@ def test_history(run, demo_books, books):
     assert (first["version"], first["months_compared"], first["ties"]) == (0, 3, True)
 
 
-def test_closed_days(run, demo_books, books):
-    """Days are closed with what is proven of them, and listed with how many lines changed since."""
+def test_closed_days_are_listed_with_later_changes(run, demo_books, books):
     none = run("books", "closed", "--books", demo_books)
     assert "no days are closed; to close some: accounting-analytics books close --books" in none.stderr
     synced_at = aa.LocalBooks.open(books).synced_at
@@ -204,8 +194,7 @@ def test_closed_days(run, demo_books, books):
     assert " 2025-02-01   2025-02-28 " in run("books", "closed", "--books", books).stdout
 
 
-def test_drift_without_changes(run, demo_books, books):
-    """The first version is compared with itself, and a later one with the version before it."""
+def test_drift_compares_with_itself_or_the_version_before(run, demo_books, books):
     for folder in (demo_books, books):
         shown = run("books", "drift", "--books", folder)
         assert shown.stdout.startswith("No line changed between version 0 (")
@@ -240,20 +229,17 @@ def test_drift_without_changes(run, demo_books, books):
         ),
     ],
 )
-def test_refused(run, assert_refused, demo_books, command, text):
-    """Versions and days that the books do not have are refused with those that they have."""
+def test_unknown_versions_and_days_are_refused(run, assert_refused, demo_books, command, text):
     assert_refused(run("books", *command, "--books", demo_books, code=2), text)
 
 
 @pytest.mark.parametrize("command", [("report", *MARCH), *(("books", one) for one in ("history", "drift", "compact"))])
-def test_a_folder_without_books(run, assert_refused, tmp_path, command):
-    """Reading needs books that were synced; nothing is created, and the message has the command."""
+def test_reading_a_folder_without_books_creates_nothing(run, assert_refused, tmp_path, command):
     assert_refused(run(*command, "--books", "none", code=2), NO_BOOKS)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sql(run, assert_refused, demo_books):
-    """A query is answered with a table or JSON, and one that would change something is refused."""
+def test_queries_print_tables_or_json_and_change_nothing(run, assert_refused, demo_books):
     query = "select count(*) as lines, sum(signed_amount) as gap from line_entries"
     (row,) = run("books", "sql", query, "--books", demo_books, "--json").content
     assert row == {"lines": len(aa.LocalBooks.open(demo_books).line_entries()), "gap": "0.00"}
@@ -262,8 +248,7 @@ def test_sql(run, assert_refused, demo_books):
     assert_refused(finished, "DELETE is not a query, and local books are read only")
 
 
-def test_compact(run, books):
-    """Nothing is deleted that the newest versions need."""
+def test_compact_deletes_nothing_newest_versions_need(run, books):
     finished = run("books", "compact", "--books", books, "--keep-days", "1")
     assert finished.stdout == "0 files of old versions deleted\n"
     run("books", "history", "--books", books)
