@@ -47,7 +47,6 @@ class KnownBooks(NamedTuple):
 
 
 def of_payments(name, payments):
-    """Return the books of payments."""
     made = FRAMES["frames"](payments, dt.date.max)
     return KnownBooks(name, made.line_entries, made.ledgers, made.truth)
 
@@ -121,12 +120,10 @@ class Score(NamedTuple):
     findings: int
 
     def __str__(self):
-        """Write recall and precision."""
         recall, precision = self.found / max(self.mistakes, 1), self.right / max(self.findings, 1)
         return f"recall {recall:.3f} of {self.mistakes:3}, precision {precision:.3f} of {self.findings:3}"
 
     def plus(self, other):
-        """Return both together."""
         return Score(*(one + more for one, more in zip(self, other, strict=True)))
 
 
@@ -154,7 +151,6 @@ def measured(known, seed):
 
 
 def main():
-    """Print three lines for each book."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--books", type=int, nargs="+", default=[11, 12])

@@ -194,7 +194,6 @@ def sentence(program: Measured, peers: list[Measured]) -> str:
 
 
 def section(work: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return what the page shows of a work."""
     programs = measured_programs(runs)
     sizes = sorted({run["lines"] for run in runs})
     by_hand = next((one for one in programs if one.program in BY_HAND), None)

@@ -70,7 +70,6 @@ class Payment(NamedTuple):
 
 
 def month_start(number):
-    """Return the first day of a month of the books."""
     year, month = divmod(FIRST[1] - 1 + number, 12)
     return dt.date(FIRST[0] + year, month + 1, 1)
 

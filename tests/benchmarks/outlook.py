@@ -23,13 +23,11 @@ LAST = COMPANIES.LAST + COMPANIES.DAY
 
 
 def company(name, seed=None):
-    """Return the books of a company."""
     made = FRAMES(COMPANIES.payments(name, seed), LAST)
     return aa.Books(made.line_entries, made.ledgers, time_zone="UTC")
 
 
 def named_books(seeds):
-    """Yield the name of each of the books, and these."""
     for name in COMPANIES.COMPANIES:
         for seed in seeds or [None]:
             yield f"{name} {seed or ''}".strip(), company(name, seed)

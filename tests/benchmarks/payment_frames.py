@@ -40,7 +40,6 @@ def frames(payments, uncategorized_from, *, until=None):
 
 
 def _lines(number, one, transaction_id, category):
-    """Yield the line of the account and that of the category."""
     own = COMPANY.ledger_id(one.account)
     for position, (ledger, opposing, amount) in enumerate(((own, category, one.amount), (category, own, -one.amount))):
         is_own = position == 0
@@ -67,7 +66,6 @@ def _lines(number, one, transaction_id, category):
 
 
 def chart():
-    """Return the chart of accounts."""
     rows = [
         (COMPANY.ledger_id(account), name, "current_assets", "debit", kind, True, False, None)
         for account, (name, kind) in COMPANY.ACCOUNTS.items()

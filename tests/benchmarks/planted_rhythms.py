@@ -110,7 +110,6 @@ class Score(NamedTuple):
     expected: int
 
     def __add__(self, other):
-        """Add the counts."""
         return Score(*(one + two for one, two in zip(self, other, strict=True)))
 
 

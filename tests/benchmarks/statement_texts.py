@@ -55,7 +55,6 @@ class Merchant(NamedTuple):
 
 
 def read_merchants():
-    """Return the merchants of each kind."""
     with Path(__file__).with_suffix(".toml").open("rb") as file:
         kinds = tomllib.load(file)
     return {
@@ -125,7 +124,6 @@ class Texts:
         return self._rng.choice(texts)
 
     def customer(self, name, day):
-        """Return a payment of a customer."""
         texts = (
             self.ach(name, "PAYMENT", day),
             f"WIRE TYPE:WIRE IN DATE:{day:%y%m%d} TIME:1104 ET TRN:{self.digits(16)} ORIG:{name}",

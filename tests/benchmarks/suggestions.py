@@ -90,7 +90,6 @@ class Fold(NamedTuple):
 
 
 def noisy(seed, **size):
-    """Return the books of a seed."""
     payments = NOISY["make_payments"](seed, **size)
     return of_payments(f"noisy {seed}", payments)
 
@@ -150,14 +149,12 @@ def bean_example(folder):
 
 
 def folds(books, months, *, precision=PRECISION):
-    """Yield a fold for each of the last months."""
     days = local_months(books.line_entries)
     for month in sorted(days.unique())[-months:]:
         yield fold(books, days, month, precision)
 
 
 def local_months(lines):
-    """Return the month of each line."""
     return (lines["local_date"] if "local_date" in lines else lines["datetime"].dt.tz_localize(None)).dt.to_period("M")
 
 
@@ -331,7 +328,6 @@ def print_seconds():
 
 
 def main():
-    """Measure all books."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--months", type=int, default=12)
     parser.add_argument("--seeds", type=int, nargs="*", default=NOISY["SEEDS"])

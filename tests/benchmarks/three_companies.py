@@ -45,7 +45,6 @@ class Company:
             self.pay(self.on_workday(due), size * self.around(noise), payee, category)
 
     def fortnightly(self, amount, payee, category, *, noise=0.0):
-        """Pay every second Friday."""
         day = FIRST + (4 - FIRST.weekday()) % 7 * DAY
         while day <= LAST:
             size = amount(day) if callable(amount) else amount
@@ -57,7 +56,6 @@ class Company:
         return math.exp(self.random.gauss(0, noise)) if noise else 1.0
 
     def days(self):
-        """Return all days."""
         return [FIRST + number * DAY for number in range((LAST - FIRST).days + 1)]
 
 
