@@ -127,7 +127,6 @@ class Browser:
         self.call("Input.dispatchKeyEvent", type="keyUp", **pressed)
 
     def type(self, text):
-        """Type a text key by key."""
         for letter in text:
             self.call("Input.dispatchKeyEvent", type="keyDown", key=letter, text=letter)
             self.call("Input.dispatchKeyEvent", type="keyUp", key=letter)
@@ -159,7 +158,6 @@ class Browser:
         return path
 
     def close(self):
-        """End the browser."""
         with self._process:
             self.call("Browser.close")
 
