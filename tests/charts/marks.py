@@ -14,7 +14,6 @@ def marks_of(picture):
 
 
 def amount_of(text):
-    """Exact amount of a text of a chart or a table."""
     if text in {"not known", "no cash moved", ""}:
         return None
     number = text.strip("()").rstrip("%").replace(",", "").replace("\N{EN DASH}", "0")

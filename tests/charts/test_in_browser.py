@@ -41,8 +41,7 @@ def page(make_report, lines, tmp_path):
 
 @pytest.mark.parametrize("time", ["02:00", "09:00", "15:00", "22:00"])
 @pytest.mark.long
-def test_a_day_is_found_anywhere_on_it(browser, page, time):
-    """The hover text is that of the day under the pointer, in its morning and its evening."""
+def test_hover_text_is_of_the_day_under_the_pointer(browser, page, time):
     browser.open(page)
     x, y = browser.evaluate(PLACE % f"2025-02-10 {time}")
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
@@ -53,8 +52,7 @@ def test_a_day_is_found_anywhere_on_it(browser, page, time):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_is_cut_off(browser, page, width):
-    """A chart is as wide as its page, and its texts are within it."""
+def test_charts_and_their_texts_are_within_the_page(browser, page, width):
     browser.open(page, width=width)
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     outside = "(one => one.right > innerWidth || one.left < 0)(one.getBoundingClientRect())"
@@ -65,7 +63,6 @@ def test_nothing_is_cut_off(browser, page, width):
 
 
 def test_charts_are_dark_on_a_dark_page(browser, page):
-    """Titles and labels are light where JupyterLab is dark, and dark where it is light."""
     browser.open(page)
     for scheme, title in (("light", "rgb(27, 31, 36)"), ("dark", "rgb(232, 234, 237)")):
         browser.evaluate(f"document.body.dataset.jpThemeLight = '{str(scheme == 'light').lower()}'")
@@ -74,8 +71,7 @@ def test_charts_are_dark_on_a_dark_page(browser, page):
         assert ticks == {(91, 100, 112) if scheme == "light" else (154, 164, 176)}
 
 
-def test_the_table_below_a_chart_unfolds(browser, page):
-    """A figure of the folded table shows its lines, and the table has no serious fault of accessibility."""
+def test_tables_below_charts_unfold_and_are_accessible(browser, page):
     browser.open(page)
     assert browser.evaluate("document.querySelector('details').open") is False
     browser.click("document.querySelector('summary')")
@@ -86,7 +82,6 @@ def test_the_table_below_a_chart_unfolds(browser, page):
 
 
 def test_a_press_on_a_bar_unfolds_its_figure(browser, make_report, lines, tmp_path):
-    """The table below the chart opens at the figure of the bar, with the lines behind it."""
     figure = charts.inflow_outflow(make_report(lines))
     chart = plotly.io.to_html(figure, include_plotlyjs=True, full_html=False)
     path = tmp_path / "page.html"

@@ -46,7 +46,6 @@ def ledgers():
 
 
 def with_ledgers(ledgers, rows, *, is_required=False):
-    """Return ledgers with more of them."""
     more = pd.DataFrame(rows, columns=FIELDS).assign(is_required=is_required, parent_id=None)
     more["sort_code"] = [f"9{number:03}" for number in range(len(rows))]
     return pd.concat([ledgers, more], ignore_index=True)
@@ -62,7 +61,6 @@ def statement_of(entries, ledgers, days=DAYS, opening="2025-01-01", **options):
 @settings.get_profile("slow")
 @given(entries=entries_of())
 def test_marks_are_figures_that_unfold(name, ledgers, entries):
-    """Each mark has its figure's exact amount, whose entries sum to it; so does each figure of the table."""
     days = ("2025-02-01", "2025-02-07") if "balance" in name else DAYS  # it has marks for each day
     if name in CHARTS:
         picture = CHARTS[name](statement_of(entries, ledgers, days))
@@ -94,7 +92,6 @@ def test_marks_are_figures_that_unfold(name, ledgers, entries):
 @settings.get_profile("slow")
 @given(entries=entries_of())
 def test_sums_of_marks_are_those_of_the_report(ledgers, entries):
-    """What charts draw, and what they state not to draw, is the net cash flow of the report."""
     lines = frame_of(entries)
     statement = statement_of(entries, ledgers)
     report = aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone="UTC"), DAYS).exact()
@@ -112,7 +109,6 @@ def test_sums_of_marks_are_those_of_the_report(ledgers, entries):
 
 
 def test_transfers_between_own_accounts_are_left_out(ledgers):
-    """Neither categories nor payees have what only moved from one account to another."""
     moved = paid_from_bank("2025-02-03", "transfers", 90_000)
     entries = [
         moved,
@@ -126,8 +122,7 @@ def test_transfers_between_own_accounts_are_left_out(ledgers):
     assert sum(amount_of(text) for _, text, _ in marks_of(charts.top_payees(statement.column("2025-02")))) == -65
 
 
-def test_amounts_of_heat_maps_are_upright_where_columns_are_many(ledgers):
-    """Amounts that have no room beside each other on a narrow page are written upwards; a name is no markup."""
+def test_amounts_of_crowded_heat_maps_are_upright(ledgers):
     named = ledgers.replace({"name": {"Rent": "<b>Rent"}})
     for last, angle in (("2025-09-30", 0), ("2026-12-31", -90)):
         entries = [paid_from_bank(f"2025-0{month}-05", "rent", 100_000) for month in range(1, 10)]
@@ -139,7 +134,6 @@ def test_amounts_of_heat_maps_are_upright_where_columns_are_many(ledgers):
 
 
 def test_heat_maps_have_their_amounts_where_these_have_room(ledgers):
-    """Without a browser a category has its name and its amounts by month, also in a narrow picture."""
     figure = charts.outflow_heat_map(statement_of([paid_from_bank("2025-02-05", "rent", 1_000)], ledgers))
     for width in (720, 240):
         texts = re.findall(r">([^<>]+)</text>", charts.static_picture(figure, width=width))
@@ -151,8 +145,7 @@ def paid_from_bank(day, ledger, units):
     return BookEntry(dt.date.fromisoformat(day), "", ((ledger, units), ("bank", -units)))
 
 
-def test_days_before_the_lines_have_no_balance(ledgers):
-    """A period that begins before the books has gaps, not zeros; books that do not begin have a movement."""
+def test_days_before_the_lines_have_gaps_not_zeros(ledgers):
     entries = [*paid("02-04", counterparty="OAK STREET", cents=-5_000)]
     lines = frame_of(entries)
     books = aa.Books(lines, ledgers, time_zone="UTC", opening="2025-02-04")
@@ -167,8 +160,7 @@ def test_days_before_the_lines_have_no_balance(ledgers):
     assert charts.balances(movement).layout.title.text == "Movement of cash since 4 Feb 2025"
 
 
-def test_supplied_starting_balances_are_terms(ledgers):
-    """A balance of supplied starting balances is these and the movement since."""
+def test_supplied_starting_balances_are_terms_of_balances(ledgers):
     entries = [*paid("02-04", counterparty="OAK STREET", cents=-5_000)]
     balances = {"bank": Decimal("100.00"), "card": Decimal("0.00")}
     statement = statement_of(entries, ledgers, opening=("2025-01-01", balances))
@@ -177,8 +169,7 @@ def test_supplied_starting_balances_are_terms(ledgers):
     assert ("50.00", Decimal("50.00")) in list(unfolded(picture.chart.table()))
 
 
-def test_many_accounts_and_long_names(ledgers):
-    """200 categories share one bar, and names of 300 characters are cut and different."""
+def test_many_accounts_share_a_bar_and_long_names_are_cut(ledgers):
     kind = ("expense", "operating_expenses", "debit", None, False)
     names = [f"{'x' * 150}{number:03}{'y' * 150}" for number in range(200)]
     frame = with_ledgers(ledgers, [(f"led{number}", name, *kind) for number, name in enumerate(names)])
@@ -191,8 +182,7 @@ def test_many_accounts_and_long_names(ledgers):
     assert [row.label for row in picture.chart.table().rows] == ["Jan 2025", "Feb 2025", "Mar 2025"]
 
 
-def test_a_picture_keeps_its_table(ledgers):
-    """A copy, and one from a pickle, has the table and the figures; the table is folded, and its text no markup."""
+def test_copies_and_pickles_of_a_picture_keep_its_table(ledgers):
     entries = [paid_from_bank("2025-02-05", "rent", 1_000)]
     ledgers = ledgers.assign(name=ledgers["name"].replace("Rent", "<img src=x>"))
     picture = charts.outflows_by_category(statement_of(entries, ledgers))
@@ -219,14 +209,12 @@ def test_a_picture_keeps_its_table(ledgers):
     ],
 )
 def test_other_arguments_are_refused(make, message, ledgers):
-    """The message says what to pass."""
     with pytest.raises(InputError, match=message):
         make(statement_of([paid_from_bank("2025-02-05", "rent", 1_000)], ledgers))
 
 
 @pytest.mark.parametrize("chart", REPORT_CHARTS.values())
 def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
-    """Every chart states its days and unit, whether its starting balance was supplied, and its title without lines."""
     assert chart(make_report([])).layout.title.text
     report = make_report(lines, anchored=True)
     layout = chart(report).layout
@@ -239,7 +227,6 @@ def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
 
 @pytest.mark.parametrize("chart", REPORT_CHARTS.values())
 def test_text_of_the_books_is_not_markup(chart, make_report, lines):
-    """Names with markup or line breaks are escaped in every text of the figure; the keys, ids here, are not shown."""
     figure = chart(make_report([("<img src=x onerror=alert(1)>\n<b>", "5.00", lines[0][2])]))
     for trace in figure.data:
         assert "customdata[0]" not in (trace.hovertemplate or "")
@@ -254,8 +241,7 @@ def test_reports_that_cannot_be_drawn_are_refused(make_report, lines):
             chart(make_report(lines, tag_ids=("tag",)))
 
 
-def test_amounts_keep_the_digits_that_matter(make_report, lines, hovers):
-    """A step of a few cents is not labelled as zero, a large one has no digits that nobody reads, hovers have all."""
+def test_labels_keep_significant_digits_and_hovers_all(make_report, lines, hovers):
     figure = charts.waterfall(make_report([("Fees", "-0.03", lines[0][2]), ("Sales", "1234.56", lines[0][2])]))
     assert list(figure.data[0].text) == ["0", "+1,235", "\N{MINUS SIGN}0.03", "1,235"]
     figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])]))
@@ -271,7 +257,6 @@ def test_many_tags_are_counted(make_report, lines):
 
 
 def test_names_have_two_lines_where_they_need_them(ledgers):
-    """A name of 60 characters is whole, on two lines, in notebooks and pictures, however wide."""
     name = "CLEANING REPAIR AND MAINTENANCE OF ALL OFFICES IN WIESBADEN"
     figure = charts.outflow_heat_map(
         statement_of([paid_from_bank("2025-02-05", "rent", 1_000)], ledgers.replace({"name": {"Rent": name}}))
@@ -284,8 +269,7 @@ def test_names_have_two_lines_where_they_need_them(ledgers):
     assert "<br>" in charts.top_payees(payees).layout.annotations[0].text
 
 
-def test_one_period_has_its_numbers(ledgers):
-    """Instead of points and bars above one label there is a bar with its amount for each name."""
+def test_one_period_is_a_bar_with_an_amount_per_name(ledgers):
     statement = statement_of([paid_from_bank("2025-02-05", "rent", 1_050)], ledgers, ("2025-02-01", "2025-02-28"))
     figure = charts.outflows_by_category(statement)
     assert [one.type for one in figure.data] == ["bar"]
@@ -294,8 +278,7 @@ def test_one_period_has_its_numbers(ledgers):
     assert figure.mark("own:rent|2025-02").exact() == Decimal("-10.50")
 
 
-def test_amounts_at_marks_are_in_the_unit_of_the_statement(ledgers):
-    """Of a statement in thousands, and where the chart is asked for it; data under the pointer keeps all digits."""
+def test_amounts_at_marks_are_in_the_unit_hovers_are_exact(ledgers):
     statement = statement_of(paid("02-04", cents=-123_456_789), ledgers, amounts_in="k")
     for figure, unit, text in (
         (charts.top_payees(statement.column("2025-02")), None, "1,234.6k"),
@@ -317,7 +300,6 @@ def recomputed(ledgers):
 
 
 def test_a_cut_quarter_is_named_as_the_others(ledgers):
-    """Books that begin within a quarter have Q1, Q2, Q3 on their axis; the days of the first are in its label."""
     entries = [paid_from_bank(f"2025-0{month}-05", "rent", 1_000) for month in range(1, 10)]
     statement = statement_of(entries, ledgers, ("2025-01-02", "2025-08-31"), columns="quarter")
     places = charts.outflows_by_category(statement).chart.places
@@ -326,7 +308,6 @@ def test_a_cut_quarter_is_named_as_the_others(ledgers):
 
 
 def test_long_names_are_short_and_different():
-    """Names lose their middle, and names that become equal, or are equal, end in a number."""
     names = [f"{'a' * 140}{number}{'b' * 140}" for number in range(3)]
     labels = short_labels([*names, "Rent", "Rent", "Rent (1)", ""])
     assert len(set(labels)) == len(labels)
@@ -348,6 +329,5 @@ def test_long_names_are_short_and_different():
         ("-2150", "\N{MINUS SIGN}2.2k"),
     ],
 )
-def test_compact_amounts(amount, text):
-    """Amounts of narrow cells have at most five characters."""
+def test_compact_amounts_have_at_most_five_characters(amount, text):
     assert compact_amount(Decimal(amount)) == text

@@ -17,7 +17,6 @@ from accounting_analytics.core.errors import InputError
 
 
 def test_every_day_has_a_balance(make_report, lines, hovers):
-    """The line has a value for each local day, from the starting balance to the ending one, and the days as hovers."""
     report = make_report(lines, start="10.00")
     figure = charts.running_balance(report)
     line, marks = figure.data
@@ -30,7 +29,6 @@ def test_every_day_has_a_balance(make_report, lines, hovers):
 
 
 def test_labels_of_balances_are_readable(make_report, lines):
-    """Labels have a background, and the axis has room for that of the lowest balance, above the dates."""
     figure = charts.running_balance(make_report(lines, start="10.00"))
     labels = figure.layout.annotations
     assert [label.text.split()[0] for label in labels] == ["lowest", "end"]
@@ -42,7 +40,6 @@ def test_labels_of_balances_are_readable(make_report, lines):
 
 
 def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
-    """The label of a lowest balance on one of the first days extends to the right, on the last days to the left."""
     first, last = [("Rent", "-5.00", lines[0][2])], [("Sales", "9.00", lines[0][2]), ("Rent", "-50.00", lines[3][2])]
     early = charts.running_balance(make_report([*first, ("Sales", "9.00", lines[3][2])]))
     late = charts.running_balance(make_report([*last, ("Rent", "-1.00", lines[3][2].replace(day=28))]))
@@ -53,15 +50,13 @@ def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
     ]
 
 
-def test_days_of_a_short_period_are_labelled_as_days(make_report, lines):
-    """The axis of one day has one label, not fractions of a second."""
+def test_axis_of_one_day_has_one_label(make_report, lines):
     one_day = dataclasses.replace(make_report(lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
     assert charts.running_balance(one_day).layout.xaxis.dtick == 24 * 60 * 60 * 1000
     assert charts.running_balance(make_report(lines)).layout.xaxis.dtick is None
 
 
 def test_a_line_that_misses_the_ending_balance_is_stated(make_report, lines):
-    """The subtitle of a report that does not tie names the balance at which the report ends."""
     report = make_report(lines, start="10.00")
     assert "the report ends" not in charts.running_balance(report).layout.title.subtitle.text
     wrong = altered(report, ending_cash_balance=Decimal("7.00"))
@@ -79,8 +74,7 @@ def test_a_report_without_its_lines_is_refused(make_report, lines, chart):
         chart(dataclasses.replace(without, origin="loaded"))
 
 
-def test_nothing_is_drawn_before_the_first_line_of_a_report_that_starts_at_zero(make_report, lines, hovers):
-    """A period that begins before the books has no zeros of days without books; the remarks say so."""
+def test_nothing_is_drawn_before_the_first_line_from_zero(make_report, lines, hovers):
     figure = charts.running_balance(make_report(lines))
     assert figure.data[0].x[0] == dt.date(2025, 1, 20)
     assert figure.layout.xaxis.range[0] == dt.date(2025, 1, 15)
@@ -92,7 +86,6 @@ def test_nothing_is_drawn_before_the_first_line_of_a_report_that_starts_at_zero(
 
 
 def test_months_are_local_and_sums_exact(make_report, lines, hovers):
-    """Each bar is the exact sum of a local month, including the partial first one."""
     inflow, outflow, net = charts.inflow_outflow(make_report(lines)).data
     assert [data[1] for data in inflow.customdata] == ["15 to 31 Jan 2025", "Feb 2025", "Mar 2025"]
     assert hovers(inflow) == ["1,000.10", "0.00", "0.20"]
@@ -102,7 +95,6 @@ def test_months_are_local_and_sums_exact(make_report, lines, hovers):
 
 
 def test_an_entry_is_in_or_out_as_a_whole(make_report, lines, hovers):
-    """What is withheld from wages is in neither sum: the lines of a journal entry count together."""
     report = make_report([*lines, ("Wages", "-600.00", lines[0][2]), ("Taxes", "100.00", lines[0][2])])
     entries = [*report.lines["journal_entry_id"][:-2], "pay", "pay"]
     report = altered(report, lines=report.lines.assign(journal_entry_id=entries))
@@ -110,8 +102,7 @@ def test_an_entry_is_in_or_out_as_a_whole(make_report, lines, hovers):
     assert [hovers(one)[0] for one in (inflow, outflow, net)] == ["1,000.10", "-900.00", "100.10"]
 
 
-def test_empty_bars_are_annotated(make_report):
-    """Without lines the chart says that no cash moved."""
+def test_bars_without_lines_say_that_no_cash_moved(make_report):
     figure = charts.inflow_outflow(make_report([]))
     assert "No cash moved" in figure.layout.annotations[0].text
     assert figure.layout.yaxis.visible is False
@@ -119,7 +110,6 @@ def test_empty_bars_are_annotated(make_report):
 
 
 def test_bars_of_few_months_are_narrow(make_report, lines):
-    """Bars of three months are not as wide as the page."""
     assert charts.inflow_outflow(make_report(lines)).layout.bargap == pytest.approx(0.7)
 
 
@@ -132,8 +122,7 @@ def test_bars_of_few_months_are_narrow(make_report, lines):
         ("2034-12-31", "quarter", ("15 Jan 2025 to 31 Mar 2025", "Q4 2034")),
     ],
 )
-def test_bars_are_weeks_months_or_quarters(end, unit, labels, make_report, lines):
-    """The length of the period decides what a bar is, if it is not given."""
+def test_period_length_decides_weeks_months_or_quarters(end, unit, labels, make_report, lines):
     report = make_report(lines)
     report = altered(report, period=aa.Period("2025-01-15", end, "America/New_York"))
     report = altered(report, lines=report.lines.head(0), ledgers=report.ledgers.head(0))
@@ -145,8 +134,7 @@ def test_bars_are_weeks_months_or_quarters(end, unit, labels, make_report, lines
         charts.inflow_outflow(report, by="day")
 
 
-def test_transfers_between_own_accounts_are_left_out(make_report, lines, hovers):
-    """What goes through the ledger of transfers is neither in nor out; keys and remarks say so."""
+def test_transfers_are_neither_in_nor_out_and_remarks_say_so(make_report, lines, hovers):
     report = make_report([*lines, ("Moved", "500.00", lines[0][2]), ("Moved", "-500.00", lines[2][2])])
     ledgers = pd.DataFrame(
         {"id": ["Moved"], "is_required": [True], "sub_type": ["transfers_between_accounts"], "debit_credit": ["debit"]}
@@ -165,8 +153,7 @@ def test_transfers_between_own_accounts_are_left_out(make_report, lines, hovers)
     assert "are counted" in counted.layout.title.subtitle.text
 
 
-def test_the_sums_of_the_bars_are_the_net_cash_flow(make_report, lines):
-    """By week, month and quarter alike."""
+def test_sums_of_weeks_months_and_quarters_are_net_cash_flow(make_report, lines):
     report = make_report(lines)
     for unit in ("week", "month", "quarter"):
         sums = defaultdict(Decimal)
@@ -181,8 +168,7 @@ def steps_of(report, hovers, **options):
     return trace, [Decimal(text.replace(",", "")) for text in hovers(trace)]
 
 
-def test_steps_lead_from_start_to_end(make_report, lines, hovers):
-    """The steps sum exactly to the ending balance; small ledgers share one step."""
+def test_steps_lead_from_start_to_end_small_ledgers_share_one(make_report, lines, hovers):
     many = [(f"Ledger {number}", f"-{number}.01", lines[0][2]) for number in range(1, 15)]
     trace, amounts = steps_of(make_report(many, start="500.00"), hovers, largest=10)
     assert len(amounts) == 1 + 10 + 1 + 1
@@ -192,7 +178,6 @@ def test_steps_lead_from_start_to_end(make_report, lines, hovers):
 
 
 def test_unexplained_amount_is_a_step(make_report, lines, hovers):
-    """In a report that does not tie, what the flows do not explain is a step of its own."""
     report = make_report(lines, start="10.00")
     wrong = altered(report, ending_cash_balance=report.exact().ending_cash_balance + Decimal("0.07"))
     trace, amounts = steps_of(wrong, hovers)
@@ -201,8 +186,7 @@ def test_unexplained_amount_is_a_step(make_report, lines, hovers):
 
 
 @pytest.mark.parametrize("largest", [0, -1, 2.5, "10"])
-def test_largest_must_be_positive(make_report, lines, largest):
-    """A chart without steps, or a count that is not a whole number, is refused."""
+def test_largest_must_be_a_positive_whole_number(make_report, lines, largest):
     with pytest.raises(InputError, match=f"largest must be a whole number of at least 1, not {largest!r}"):
         charts.waterfall(make_report(lines), largest=largest)
 
@@ -218,7 +202,6 @@ def income(currency=None):
 
 
 def test_the_trend_has_revenues_net_income_and_cash():
-    """Each point is a figure of a statement, which a mark finds; cash is that of the other statement."""
     cash = aa.cash_flow_statement(aa.Books(LINES, LEDGERS, time_zone="UTC", opening="2025-01-01"), DAYS)
     figure = charts.trend(income(currency="EUR"), cash)
     assert [one.name for one in figure.data] == ["Operating revenues", "Net income", "Cash at the end"]
@@ -229,8 +212,7 @@ def test_the_trend_has_revenues_net_income_and_cash():
     assert [one.name for one in charts.trend(income()).data] == ["Operating revenues", "Net income"]
 
 
-def test_comparisons_with_other_periods_are_drawn():
-    """The year before is a dashed line beside each, and a comparison that is no line is named in the subtitle."""
+def test_year_before_is_dashed_and_other_comparisons_are_named():
     books = aa.Books(LINES, LEDGERS, time_zone="UTC")
     statement = aa.income_statement(books, ("2025-02-01", "2025-03-31"), columns="month", compare=["prior", "change"])
     for figure in (charts.trend(statement), charts.margins(statement)):
@@ -243,8 +225,7 @@ def test_comparisons_with_other_periods_are_drawn():
     assert (list(revenues.y), list(before.y)) == ([0, 400], [200, 0])
 
 
-def test_a_budget_is_a_dotted_line():
-    """Its points are the figures of the statement; a month without a budget has none, and neither has a total."""
+def test_budget_is_a_dotted_line_with_gaps():
     rows = [("Sales", "2025-01", 300), ("Rent", "2025-01", 90), ("Sales", "2025-03", 350), ("Rent", "2025-03", 80)]
     budget = pd.DataFrame(rows, columns=["ledger", "month", "amount"])
     books = aa.Books(LINES, LEDGERS, time_zone="UTC")
@@ -261,8 +242,7 @@ def test_a_budget_is_a_dotted_line():
     assert list(margins.data[3].y) == [70, None, 77.1]
 
 
-def test_margins_are_in_percent_of_the_revenues():
-    """A month without revenues, or with negative ones, has no margin; statements say there that it is not known."""
+def test_margins_are_percent_of_positive_revenues_only():
     statement = income()
     figure = charts.margins(statement)
     assert [list(one.y) for one in figure.data] == [[100, None, 100], [50, None, 75]]
@@ -276,7 +256,6 @@ def test_margins_are_in_percent_of_the_revenues():
 
 
 def test_other_statements_are_refused():
-    """A balance sheet, statements of other days, cash without a beginning, and what is no bridge are refused."""
     books = aa.Books(LINES, LEDGERS, time_zone="UTC", opening="2025-01-01")
     with pytest.raises(InputError, match="does not draw a balance sheet"):
         charts.margins(aa.balance_sheet(books, DAYS))
@@ -291,7 +270,6 @@ def test_other_statements_are_refused():
 
 
 def test_opening_balances_are_no_inflow():
-    """Entries that have a line on the ledger of opening balances count neither as inflow nor as outflow."""
     opening = {"id": "opening", "name": "Opening", "type": "equity", "sub_type": "equity", "debit_credit": "credit"}
     chart = pd.concat([LEDGERS, pd.DataFrame([LEDGERS.iloc[-1].to_dict() | opening | {"is_required": True}])])
     first = paid("01-01", cents=900_000, ledger="opening", counterparty="OPENING")
@@ -302,8 +280,7 @@ def test_opening_balances_are_no_inflow():
     assert report["inflow|2025-01"].amount == 9200
 
 
-def test_opening_balances_of_another_ledger_are_not_stated_to_be_left_out():
-    """A journal has them on an account of its own: they are drawn, and nothing says that they are not."""
+def test_opening_balances_on_an_account_of_a_journal_are_drawn():
     names = {"opening": "Opening", "equity:opening": "equity:opening balances"}
     opening = {"type": "equity", "sub_type": "equity", "debit_credit": "credit"}
     rows = [
@@ -330,7 +307,6 @@ def bridge_of_months(**options):
 
 
 def test_steps_lead_from_before_to_after(hovers):
-    """The bars are the total before, the steps and the total after; each has the key of its figure."""
     bridge = bridge_of_months(largest=2)
     figure = charts.bridge(bridge)
     (trace,) = figure.data

@@ -51,32 +51,26 @@ class Tree(html.parser.HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, _):
-        """Note an element."""
         self.names.append(tag)
         self.open.append(tag)
 
     def handle_endtag(self, tag):
-        """Close the last element, which it must be."""
         assert self.open.pop() == tag
 
 
 def root_of(svg):
-    """Return the element of a picture."""
     return ET.fromstring(svg)  # noqa: S314 (our own)
 
 
 def texts_of(svg):
-    """Return the texts of a picture."""
     return [one.text for one in root_of(svg).iter(f"{SVG}text")]
 
 
 def styles_of(element):
-    """Return the rules of the style of an element."""
     return dict(rule.split(":") for rule in element.get("style", "").split(";") if rule)
 
 
 def boxes_of(svg):
-    """Return the box of each text."""
     for one in root_of(svg).iter(f"{SVG}text"):
         styles = styles_of(one)
         size = float(styles["font-size"].removesuffix("px"))
@@ -88,7 +82,6 @@ def boxes_of(svg):
 
 @pytest.mark.parametrize("chart", CHARTS)
 def test_the_same_figure_gives_the_same_bytes(chart, make_report, lines):
-    """Nothing in a picture depends on when or how often it is drawn; another width is another picture."""
     drawn = {}
     for kind in ("svg", "png"):
         drawn[kind], again = (charts.static_picture(chart(make_report(lines)), format=kind) for _ in range(2))
@@ -114,7 +107,6 @@ def other_machine(tmp_path):
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
 def test_nothing_of_the_machine_changes_a_picture(kind, request, make_report, lines):
-    """Fonts that are installed, and settings of the reader, leave every byte as it is."""
     figures = [chart(make_report(lines)) for chart in CHARTS]
     here = [charts.static_picture(figure, format=kind) for figure in figures]
     request.getfixturevalue("other_machine")
@@ -144,7 +136,6 @@ def browser_with_fonts(request, tmp_path):
 
 @pytest.mark.browser
 def test_texts_are_whole_in_every_font(browser_with_fonts, make_report, lines, tmp_path):
-    """Whatever font a reader has, texts are as wide as drawn, within their picture, and none is on another."""
     large = [(f"Wages and {number} WWW 日本", f"{number - 3}23456789.01", lines[number][2]) for number in range(4)]
     long = [(f"Cost of {'very ' * 9}long name {number}", f"-{number}123456.01", lines[0][2]) for number in range(1, 9)]
     figures = [
@@ -162,8 +153,7 @@ def test_texts_are_whole_in_every_font(browser_with_fonts, make_report, lines, t
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_a_page_can_embed_an_svg_picture(chart, make_report, lines):
-    """It is one well-formed element with a name to be read aloud, no head, no style element, and text as text."""
+def test_svg_picture_is_one_embeddable_accessible_element(chart, make_report, lines):
     svg = charts.static_picture(chart(make_report([*lines, ("<b>&\n$x$ 日本", "5.00", lines[0][2])])))
     root = root_of(svg)
     assert root.tag == f"{SVG}svg"
@@ -181,7 +171,6 @@ def test_a_page_can_embed_an_svg_picture(chart, make_report, lines):
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("width", [360, 720, 1200])
 def test_texts_are_within_the_sheet_and_do_not_cover_each_other(chart, width, make_report, lines):
-    """Long names, large amounts and many months have room on a telephone and on a page."""
     many = [(f"{'Very long name ' * 20}{number}", f"-{number}123456.01", lines[0][2]) for number in range(1, 13)]
     boxes = list(boxes_of(charts.static_picture(chart(make_report([*lines, *many], start="1.00")), width=width)))
     for number, (text, left, right, top, bottom) in enumerate(boxes):
@@ -193,7 +182,6 @@ def test_texts_are_within_the_sheet_and_do_not_cover_each_other(chart, width, ma
 
 
 def test_amounts_of_a_waterfall_are_those_of_the_report(make_report, lines):
-    """Every step has its name and its amount."""
     texts = texts_of(charts.static_picture(charts.waterfall(make_report(lines, start="10.00"))))
     assert texts[texts.index("Sales") + 1] == "+1,000"
     assert texts[texts.index("Rent") + 1] == "\N{MINUS SIGN}400"
@@ -202,7 +190,6 @@ def test_amounts_of_a_waterfall_are_those_of_the_report(make_report, lines):
 
 
 def test_bars_are_as_high_as_their_amounts(make_report, lines):
-    """The heights of bars are proportional to inflow and outflow, on both sides of zero."""
     root = root_of(charts.static_picture(charts.inflow_outflow(make_report(lines))))
     fills = [(one, styles_of(one).get("fill", "")) for one in root.findall(f"{SVG}path")]
     bars = [one for one, fill in fills if fill.startswith(("var(--inflow", "url"))]
@@ -211,8 +198,7 @@ def test_bars_are_as_high_as_their_amounts(make_report, lines):
     assert heights[-1] / heights[-2] == pytest.approx(1000.10 / 400.00, rel=0.01)
 
 
-def test_colours_of_dark_pages(make_report, lines):
-    """A picture has its colours as variables that a page may set; without them it is light, or dark as asked."""
+def test_colours_are_variables_light_by_default_or_dark(make_report, lines):
     figure = charts.waterfall(make_report(lines))
     light, dark = (charts.static_picture(figure, dark=one) for one in (False, True))
     assert "var(--ink,#1b1f24)" in light
@@ -222,8 +208,7 @@ def test_colours_of_dark_pages(make_report, lines):
         assert {"ink", "inflow", "outflow", "balance"} <= set(re.findall(r"var\(--(\w+),", drawn)) <= COLOURS
 
 
-def test_one_day_and_nothing(make_report, lines):
-    """A period of a day, and one without any amount, have pictures."""
+def test_one_day_and_empty_periods_have_pictures(make_report, lines):
     report = make_report([])
     assert "No cash moved in this period" in texts_of(charts.static_picture(charts.inflow_outflow(report)))
     day = dataclasses.replace(make_report(lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
@@ -241,7 +226,6 @@ def test_one_day_and_nothing(make_report, lines):
     ],
 )
 def test_other_formats_and_widths_are_refused(options, message, make_report, lines):
-    """The message names what is possible; figures of another maker are refused too."""
     with pytest.raises(InputError, match=message):
         charts.static_picture(charts.waterfall(make_report(lines)), **options)
     with pytest.raises(InputError, match="pass what a function of charts returns"):
@@ -282,7 +266,6 @@ def contrast(one, other):
 
 @pytest.mark.parametrize("vision", VISIONS)
 def test_colours_can_be_told_apart(vision):
-    """Inflow, outflow and balance differ for everybody, on light and dark pages; so do the colours of accounts."""
     for group in (FLOWS, tuple(map(style.ON_DARK.get, FLOWS)), style.ACCOUNT_COLOURS):
         for pair in itertools.combinations(group, 2):
             first, second = (lab(np.array(VISIONS[vision]) @ linear(one)) for one in pair)
@@ -290,7 +273,6 @@ def test_colours_can_be_told_apart(vision):
 
 
 def test_texts_and_marks_have_contrast():
-    """Text has a contrast of 4.5, marks one of 3, on light pages, on dark ones and in JupyterLab's dark theme."""
     grounds = {"light": [style.GROUND], "dark": [style.ON_DARK[style.GROUND], "#111111"]}
     for theme, grounds_of_theme in grounds.items():
         for ground in grounds_of_theme:
@@ -303,6 +285,5 @@ def test_texts_and_marks_have_contrast():
 
 
 def test_no_meaning_is_shown_by_colour_alone():
-    """Each colour of categories and accounts has its own pattern and its own dash."""
     count = len(style.ACCOUNT_COLOURS)
     assert len(set(style.PATTERNS[:count])) == len(set(style.DASHES[:count])) == count
