@@ -135,7 +135,6 @@ class FaultServer:
             back.join()
 
     def correct_body(self, method, target):
-        """Return the body of the correct response."""
         url = httpx.URL(target)
         if method == "PUT":
             answer = {"transaction": {"id": "t"}, "categories": [{"ledger_id": "new"}], "ledger": LEDGER}

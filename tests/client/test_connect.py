@@ -40,7 +40,6 @@ def token_file(tmp_path):
 
 
 def test_the_setting_with_the_highest_priority_is_used(profile, monkeypatch):
-    """An option beats the environment, the environment the profile, the profile the default; each has its source."""
     profile('[default]\nbase_url = "http://profile"\ninstance_id = "profile"\ntime_zone = "Europe/Berlin"\n')
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "http://environment")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", "environment")
@@ -53,8 +52,7 @@ def test_the_setting_with_the_highest_priority_is_used(profile, monkeypatch):
     assert list(frame.loc[["base_url", "time_zone"], "source"]) == ["option", "profile 'default'"]
 
 
-def test_connects_from_the_environment(monkeypatch, token_file):
-    """Base URL, instance and token file are enough; the token is not printed."""
+def test_base_url_instance_and_token_file_are_enough(monkeypatch, token_file):
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", "http://127.0.0.1:1")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", "ins")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN_FILE", str(token_file))
@@ -69,7 +67,6 @@ def test_connects_from_the_environment(monkeypatch, token_file):
 
 @pytest.mark.parametrize("configured", [None, "Europe/Berlin"])
 def test_the_configured_zone_is_the_clients(monkeypatch, configured):
-    """The client takes its zone from the setting, and has none where it is not set."""
     if configured:
         monkeypatch.setenv("ACCOUNTING_ANALYTICS_TIME_ZONE", configured)
     with aa.connect(**SERVICE) as client:
@@ -79,8 +76,6 @@ def test_the_configured_zone_is_the_clients(monkeypatch, configured):
 
 
 def test_the_configured_scale_is_the_clients(profile, monkeypatch):
-    """Two digits by default; the profile, the environment and an option state others, each over the one before."""
-
     def scale(**options):
         with aa.connect(**SERVICE, **options) as client:
             return client.scale
@@ -100,8 +95,7 @@ def test_the_configured_scale_is_the_clients(profile, monkeypatch):
             aa.connect(**SERVICE, scale=wrong)
 
 
-def test_settings_of_statements(profile, monkeypatch):
-    """Company, currency and fiscal year have the same order of sources, and the client has them."""
+def test_settings_of_statements_have_the_same_priority(profile, monkeypatch):
     assert load_settings().presentation() == (None, None, 1)
     profile('[default]\ncompany = "Café 東京"\ncurrency = "JPY"\nfiscal_year_start_month = 4\n')
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CURRENCY", "USD")
@@ -126,8 +120,7 @@ def test_settings_of_statements(profile, monkeypatch):
         ("currency", r"U\nD", "1 to 200 printable characters"),
     ],
 )
-def test_a_setting_of_statements_that_cannot_be_used(profile, monkeypatch, name, wrong, expected):
-    """The message has the setting, its value, its source and what it must be; other commands do not need it."""
+def test_unusable_setting_of_statements_names_its_source(profile, monkeypatch, name, wrong, expected):
     profile(f'[work]\n{name} = "{wrong}"\n')
     settings = load_settings("work")
     where = rf"\(profile 'work' of .*config\.toml\); it must be {expected}"
@@ -140,7 +133,6 @@ def test_a_setting_of_statements_that_cannot_be_used(profile, monkeypatch, name,
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
 def test_tokens_that_others_can_read_are_refused(token_file, profile, mode):
-    """A token file or a profile with a secret must be readable by its owner only; the message says how."""
     token_file.chmod(mode)
     with pytest.raises(ConfigurationError, match="chmod 600"):
         aa.connect(base_url="http://x", instance_id="i", token_file=str(token_file))
@@ -159,29 +151,25 @@ def test_tokens_that_others_can_read_are_refused(token_file, profile, mode):
         ("", "work", "no profile 'work'"),
     ],
 )
-def test_bad_configuration_is_refused(profile, text, name, message):
-    """A broken file, an unknown setting and an unknown profile are named."""
+def test_broken_files_and_unknown_settings_are_named(profile, text, name, message):
     profile(text)
     with pytest.raises(ConfigurationError, match=message):
         load_settings(name)
 
 
-def test_nothing_configured_helps():
-    """Without configuration the message says what to set and how to try the demo."""
+def test_missing_configuration_says_what_to_set():
     with pytest.raises(ConfigurationError, match=r"ACCOUNTING_ANALYTICS_BASE_URL.*demo"):
         aa.connect()
 
 
-def test_empty_and_missing_token_files(token_file):
-    """An empty or missing token file is named."""
+def test_empty_and_missing_token_files_are_named(token_file):
     token_file.write_text("\n")
     for file, message in ((token_file, "empty"), (token_file.with_name("none"), "cannot be read")):
         with pytest.raises(ConfigurationError, match=message):
             aa.connect(base_url="http://x", instance_id="i", token_file=str(file))
 
 
-def test_connects_with_client_credentials(monkeypatch, token_file):
-    """Token URL, client id and a secret file are enough; the secret is never printed."""
+def test_token_url_id_and_secret_file_are_enough(monkeypatch, token_file):
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN_URL", "http://127.0.0.1:1/oauth/token")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_ID", "me")
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_CLIENT_SECRET_FILE", str(token_file))
@@ -205,7 +193,6 @@ def test_connects_with_client_credentials(monkeypatch, token_file):
     ],
 )
 def test_the_token_source_with_the_highest_priority_is_used(profile, monkeypatch, token_file, set_where, expected):
-    """Of token, file and token URL the one with the highest priority is used."""
     option, variable, stored = set_where
     profile(f"[default]\n{stored}".replace("FILE", str(token_file)))
     for name, value in variable.items():
@@ -216,13 +203,11 @@ def test_the_token_source_with_the_highest_priority_is_used(profile, monkeypatch
 
 @pytest.mark.parametrize("given", [{}, {"client_id": "me"}, {"client_secret": "s"}])
 def test_incomplete_client_credentials_are_refused(given):
-    """A token URL without id or secret says what to set."""
     with pytest.raises(ConfigurationError, match="CLIENT_SECRET_FILE"):
         aa.connect(base_url="http://x", instance_id="i", token_url="http://x/t", **given)
 
 
-def test_credentials_may_be_given_to_connect():
-    """``token`` may be a credentials object."""
+def test_token_may_be_a_credentials_object():
     credentials = aa.client.ClientCredentials("http://127.0.0.1:1/t", "me", "canary")
     with aa.connect(base_url="http://127.0.0.1:1", instance_id="i", token=credentials) as client:
         assert client._credentials is credentials

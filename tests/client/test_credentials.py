@@ -40,7 +40,6 @@ class Issuer:
         return None if good else lambda sender, _: sender.send(b"{}", "401 Expired", connection="close")
 
     def issue(self, sender, _):
-        """Issue the next token."""
         self.issued += 1
         body = {"access_token": f"token-number-{self.issued}", "token_type": "Bearer", "expires_in": 3600}
         body |= {"error": None, "scope": None}  # as some endpoints send what they leave out
@@ -60,12 +59,10 @@ def issuing(fault_server, across):
 
 
 def token_requests(fault_server):
-    """Return the requests for tokens."""
     return [request for request in fault_server.requests if request[1] == "/oauth/token"]
 
 
 def test_a_token_is_issued_and_used(issuing, fault_server):
-    """The first call gets a token with the client's credentials, and the next ones use it."""
     client = issuing(Issuer())
     for _ in range(3):
         client.retrieve_cash_flow_report(*MARCH)
@@ -76,7 +73,6 @@ def test_a_token_is_issued_and_used(issuing, fault_server):
 
 @pytest.mark.parametrize("write", [False, True])
 def test_an_expired_token_is_renewed_once_for_all_threads(issuing, fault_server, write):
-    """When the service refuses the token, sixteen threads together request one new token, and all succeed."""
     issuer = Issuer()
     client = issuing(issuer)
     client.retrieve_cash_flow_report(*MARCH)
@@ -94,7 +90,6 @@ def test_an_expired_token_is_renewed_once_for_all_threads(issuing, fault_server,
 
 
 def test_threads_wait_for_a_token_no_longer_than_their_deadline(issuing, fault_server):
-    """While one thread waits for an endpoint that does not respond, another ends by its own, sooner deadline."""
     issuer = Issuer()
     issuer.slow = 5.0
     client = issuing(issuer)
@@ -108,8 +103,7 @@ def test_threads_wait_for_a_token_no_longer_than_their_deadline(issuing, fault_s
         assert isinstance(patient.exception(), DeadlineExceededError)
 
 
-def test_tokens_are_renewed_before_they_expire(issuing, fault_server):
-    """A token is renewed when a tenth of its time is left, at most a minute, before the service refuses it."""
+def test_tokens_are_renewed_at_a_tenth_of_their_time(issuing, fault_server):
     client = issuing(Issuer(expires_in=0.5))
     started = time.monotonic()
     while len(token_requests(fault_server)) < 2:
@@ -119,7 +113,6 @@ def test_tokens_are_renewed_before_they_expire(issuing, fault_server):
 
 
 def test_a_renewed_token_that_is_refused_is_an_error(issuing, fault_server):
-    """If the renewed token is refused too, the call fails after one renewal."""
     issuer = Issuer()
     client = issuing(issuer)
     fault_server.fault = lambda count, method, target, headers: (
@@ -156,7 +149,6 @@ ANSWERS = {
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_failures_of_the_token_endpoint_are_named(issuing, fault_server, answer):
-    """Each failure of the endpoint is one error that names the client and no secret; a refusal is not repeated."""
     issuer = Issuer()
     issuer.answer, expected = ANSWERS[answer]
     with pytest.raises(expected, match="get a token for client 'me:you'") as caught:
@@ -182,7 +174,6 @@ def test_failures_of_the_token_endpoint_are_named(issuing, fault_server, answer)
     ],
 )
 def test_answers_without_a_token_are_named(issuing, body, content_type, reason):
-    """The message says what is wrong with the answer of the endpoint."""
     issuer = Issuer()
     issuer.answer = lambda sender, _: sender.send(body, content_type=content_type)
     with pytest.raises(ProtocolError, match=reason):
@@ -190,8 +181,7 @@ def test_answers_without_a_token_are_named(issuing, body, content_type, reason):
 
 
 @pytest.mark.parametrize("refusals", [1, 2])
-def test_the_same_token_after_one_refusal(issuing, fault_server, refusals):
-    """A token that was right is tried once more where the endpoint gives no other; refused again, it is an error."""
+def test_same_token_is_tried_once_more_after_a_refusal(issuing, fault_server, refusals):
     issuer, refused = Issuer(), []
 
     def answer(count, method, target, headers):
@@ -214,8 +204,7 @@ def test_the_same_token_after_one_refusal(issuing, fault_server, refusals):
 
 
 @pytest.mark.parametrize("lifetime", ["3600", 3600, 3600.5, None, -1, "-1"])
-def test_lifetimes_are_read(issuing, fault_server, lifetime):
-    """Seconds are a number, or text as some endpoints send them; without them, or below zero, no end is stated."""
+def test_lifetimes_are_seconds_as_number_or_text(issuing, fault_server, lifetime):
     client = issuing(Issuer(expires_in=lifetime))
     for _ in range(2):
         client.retrieve_cash_flow_report(*MARCH)
@@ -224,13 +213,11 @@ def test_lifetimes_are_read(issuing, fault_server, lifetime):
 
 @pytest.mark.parametrize("lifetime", ["soon", True, [1]])
 def test_other_lifetimes_are_refused(issuing, lifetime):
-    """What is not a number of seconds is not taken for one."""
     with pytest.raises(ProtocolError, match="sent no bearer token"):
         issuing(Issuer(expires_in=lifetime)).retrieve_cash_flow_report(*MARCH)
 
 
 def test_temporary_faults_of_the_endpoint_are_retried(issuing):
-    """A request to an endpoint that fails temporarily is retried."""
     issuer = Issuer()
     faults = iter([lambda *_: None, lambda sender, _: sender.send(b"", "503 No")])
 
@@ -242,7 +229,6 @@ def test_temporary_faults_of_the_endpoint_are_retried(issuing):
 
 
 def test_a_rotated_token_file_is_read_again(across, fault_server, tmp_path):
-    """When the service refuses the token, the file is read again and the call continues with the new token."""
     file = tmp_path / "books.token"
     file.write_text("token-number-1\n")
     file.chmod(0o600)
@@ -266,18 +252,15 @@ def test_a_rotated_token_file_is_read_again(across, fault_server, tmp_path):
     ("url", "client_id", "secret"), [("nowhere", "me", "s"), ("http://x/t", "", "s"), ("http://x/t", "me", "")]
 )
 def test_unusable_client_credentials_are_refused(url, client_id, secret):
-    """An invalid address, a missing id and a missing secret are reported when connecting."""
     with pytest.raises(ConfigurationError):
         aa.ClientCredentials(url, client_id, secret)
 
 
 def test_a_token_endpoint_that_is_never_reached_is_named():
-    """The message names the setting that has the address of the endpoint."""
     with pytest.raises(NoConnectionError, match=r"check the address \(token_url\)"):
         aa.ClientCredentials("http://127.0.0.1:1/token", "me", "secret").token(Deadline(20.0))
 
 
 def test_a_nul_in_a_path_is_refused():
-    """A token file whose path contains NUL is refused by name."""
     with pytest.raises(ConfigurationError, match=r"a\\x00b.*null byte"):
         aa.TokenFile("a\0b")

@@ -45,14 +45,12 @@ def certificates(tmp_path_factory, program_path):
 
 
 def report(base_url, **options):
-    """Request a report from a service."""
     with aa.LedgerClient(base_url, token=TOKEN, instance_id="ins_1", **{"timeout": 5.0, **options}) as client:
         return str(client.retrieve_cash_flow_report(*MARCH).starting_cash_balance)
 
 
 @pytest.mark.openssl
 def test_an_untrusted_certificate_is_refused(serving, certificates):
-    """A self-signed certificate is refused: nothing is sent or retried, and the message says what to do."""
     server = serving(certificates("IP:127.0.0.1"))
     with pytest.raises(
         CertificateRefusedError, match=r"self.signed certificate.*nothing was sent.*SSL_CERT_FILE"
@@ -63,8 +61,7 @@ def test_an_untrusted_certificate_is_refused(serving, certificates):
 
 
 @pytest.mark.openssl
-def test_a_certificate_of_a_private_authority(serving, certificates, monkeypatch):
-    """The certificate that SSL_CERT_FILE names is trusted for its own host name only."""
+def test_private_authority_is_trusted_for_its_host_only(serving, certificates, monkeypatch):
     known, other = certificates("IP:127.0.0.1"), certificates("DNS:other.example")
     server, elsewhere = serving(known), serving(other)
     monkeypatch.setenv("SSL_CERT_FILE", str(known))
@@ -77,22 +74,19 @@ def test_a_certificate_of_a_private_authority(serving, certificates, monkeypatch
 
 
 @pytest.mark.parametrize("name", ["absent.pem", "empty.pem"])
-def test_certificates_that_cannot_be_read(tmp_path, monkeypatch, name):
-    """A missing or empty file of certificates is named before anything is sent."""
+def test_unreadable_certificates_are_named_before_sending(tmp_path, monkeypatch, name):
     (tmp_path / "empty.pem").touch()
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / name))
     with pytest.raises(ConfigurationError, match=r"the certificates \(SSL_CERT_FILE, SSL_CERT_DIR\).*cannot be used"):
         report("https://127.0.0.1:1")
 
 
-def test_plain_http_at_an_https_address(serving):
-    """If the service speaks plain HTTP at an https address, the message says so, after two attempts."""
+def test_plain_http_at_an_https_address_is_named(serving):
     with pytest.raises(NoConnectionError, match=r"does it speak HTTPS there, or plain http\?; no success after 2"):
         report(serving().base_url.replace("http:", "https:"))
 
 
 def test_agreeing_on_encryption_has_its_own_limit(monkeypatch):
-    """A server that accepts the connection and says nothing is given up on long before the deadline of the call."""
     monkeypatch.setattr(client_http, "CONNECT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"https://127.0.0.1:{silent.getsockname()[1]}"
@@ -102,7 +96,6 @@ def test_agreeing_on_encryption_has_its_own_limit(monkeypatch):
 
 @pytest.mark.openssl
 def test_the_client_secret_is_not_sent_to_an_untrusted_server(serving, certificates):
-    """A token endpoint with an untrusted certificate receives no secret, and one connection."""
     server, issuer = serving(), serving(certificates("IP:127.0.0.1"))
     credentials = aa.ClientCredentials(f"{issuer.base_url}/oauth/token", "me", SECRET)
     client = aa.LedgerClient(server.base_url, token=credentials, instance_id="ins_1")
@@ -112,8 +105,7 @@ def test_the_client_secret_is_not_sent_to_an_untrusted_server(serving, certifica
 
 
 @pytest.mark.openssl
-def test_redirects_from_https_to_http_are_refused(serving, certificates, monkeypatch):
-    """A redirect to plain HTTP, or to another host, is not followed: no other server receives the token."""
+def test_redirects_to_http_or_other_hosts_are_refused(serving, certificates, monkeypatch):
     certificate = certificates("IP:127.0.0.1")
     server, other = serving(certificate), serving()
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -124,8 +116,7 @@ def test_redirects_from_https_to_http_are_refused(serving, certificates, monkeyp
     assert other.connections == 0
 
 
-def test_plain_http_through_a_proxy(serving, monkeypatch):
-    """The proxy of the environment receives the full address; hosts in NO_PROXY are contacted directly."""
+def test_plain_http_proxy_is_used_except_for_no_proxy(serving, monkeypatch):
     proxy = serving()
     monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
     assert report("http://ledgers.test") == "10.05"
@@ -150,8 +141,7 @@ def test_this_machine_is_never_reached_through_a_proxy(serving, monkeypatch, var
 
 @pytest.mark.parametrize("host", ["127.8.9.10", "[::1]", "books.localhost", "localhost."])
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_other_names_of_this_machine(monkeypatch, host, scheme):
-    """An error names no proxy: none is used, also where nothing listens there; other hosts keep theirs."""
+def test_other_names_of_this_machine_use_no_proxy(monkeypatch, host, scheme):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -164,8 +154,7 @@ def test_other_names_of_this_machine(monkeypatch, host, scheme):
 
 
 @pytest.mark.openssl
-def test_https_through_a_proxy(serving, certificates, monkeypatch):
-    """A proxy of an https service sees host and port, and forwards encrypted bytes: no token, no path."""
+def test_https_proxy_sees_only_host_and_encrypted_bytes(serving, certificates, monkeypatch):
     certificate = certificates("DNS:ledgers.test")
     proxy, server = serving(), serving(certificate)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
@@ -184,7 +173,6 @@ def test_https_through_a_proxy(serving, certificates, monkeypatch):
 
 @pytest.mark.openssl
 def test_a_tunnel_to_another_server_is_refused(serving, certificates, monkeypatch):
-    """The server at the end of a proxy's tunnel needs a trusted certificate to receive the token."""
     proxy, forged = serving(), serving(certificates("DNS:other.example"))
     monkeypatch.setenv("HTTPS_PROXY", proxy.base_url)
     with pytest.raises(CertificateRefusedError):
@@ -193,8 +181,7 @@ def test_a_tunnel_to_another_server_is_refused(serving, certificates, monkeypatc
     assert forged.requests == []
 
 
-def test_an_unreachable_proxy_is_named(monkeypatch):
-    """An unreachable proxy is a transport error that names the proxy without its password."""
+def test_unreachable_proxy_is_named_without_its_password(monkeypatch):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         proxy = f"127.0.0.1:{free.getsockname()[1]}"
@@ -205,16 +192,14 @@ def test_an_unreachable_proxy_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("address", ["ftp://ana:canary-proxy@127.0.0.1:1", "http://ana:canary-proxy@[::1"])
-def test_an_invalid_proxy_address_is_refused(monkeypatch, address):
-    """An invalid proxy address in the environment is reported before anything is sent, without its password."""
+def test_invalid_proxy_address_is_refused_without_its_password(monkeypatch, address):
     monkeypatch.setenv("ALL_PROXY", address)
     with pytest.raises(ConfigurationError, match=r"the proxy \(HTTP_PROXY.*cannot be used") as caught:
         report("https://ledgers.test")
     assert "canary" not in str(caught.value)
 
 
-def test_a_socks_proxy_without_its_package(monkeypatch):
-    """A SOCKS proxy needs a package that is not installed by default; the error names the command."""
+def test_socks_proxy_names_the_package_to_install(monkeypatch):
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1080")
     monkeypatch.setitem(sys.modules, "socksio", None)
     with pytest.raises(ConfigurationError, match=r"SOCKS proxy.*pip install httpx\[socks\]"):

@@ -34,7 +34,6 @@ def exit_status_of_child(function):
 
 
 def test_a_child_opens_its_own_connection(across, fault_server):
-    """The child connects anew, and the parent keeps its connection."""
     client = across()
     client.retrieve_cash_flow_report(*MARCH)
     assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) == 0
@@ -44,7 +43,6 @@ def test_a_child_opens_its_own_connection(across, fault_server):
 
 
 def test_locks_that_are_held_during_the_fork_are_free_in_the_child(across, tmp_path):
-    """A child works although another thread of the parent held the locks of the client during the fork."""
     file = tmp_path / "token"
     file.touch(0o600)
     file.write_text("first")
@@ -61,7 +59,6 @@ def test_locks_that_are_held_during_the_fork_are_free_in_the_child(across, tmp_p
 
 
 def test_a_child_gets_a_token_although_the_parent_is_renewing_it(across, fault_server):
-    """The lock of the thread that renews a token is free in the child, which connects to the endpoint anew."""
     issued = json.dumps({"access_token": "a", "token_type": "bearer"}).encode()
     fault_server.fault = lambda _, method, *__: (lambda sender, _: sender.send(issued)) if method == "POST" else None
     token = aa.ClientCredentials(f"{fault_server.base_url}/token", "id", "secret")
@@ -71,7 +68,6 @@ def test_a_child_gets_a_token_although_the_parent_is_renewing_it(across, fault_s
 
 
 def test_the_rate_limit_of_a_child_is_its_own(across, fault_server):
-    """A wait that the service imposed on the parent, and its quota, do not apply to the child."""
     fault_server.fault = lambda count, *_: (
         (lambda sender, _: sender.send(b"{}", "429 Wait", retry_after="3600")) if count == 1 else None
     )
@@ -82,8 +78,7 @@ def test_the_rate_limit_of_a_child_is_its_own(across, fault_server):
     assert client.quota.paused_for > 0
 
 
-def test_a_given_transport_is_not_shared(connected, capfd):
-    """A client with a transport of the caller refuses to send in a child, and says what to do."""
+def test_given_transport_is_refused_in_a_child(connected, capfd):
     client = connected(lambda _: httpx.Response(200, json=REPORT))
     client.retrieve_cash_flow_report(*MARCH)
     assert exit_status_of_child(lambda: client.retrieve_cash_flow_report(*MARCH)) != 0
@@ -91,7 +86,6 @@ def test_a_given_transport_is_not_shared(connected, capfd):
 
 
 def test_a_closed_client_stays_closed_in_a_child(across, capfd):
-    """Closing is not undone by a fork, and a child may close its copy."""
     client = across()
     assert exit_status_of_child(client.close) == 0
     client.retrieve_cash_flow_report(*MARCH)

@@ -40,7 +40,6 @@ NAMED = {
 
 
 def test_every_status_is_a_named_error(connected):
-    """An unsuccessful status is an error of its class; the message names operation, ledger, period and status."""
     answers = iter(range(300, 600))
     client = connected(lambda _: httpx.Response(next(answers), json={"message": "because", "error_code": "code"}))
     client = client.with_options(max_attempts=1)
@@ -74,7 +73,6 @@ def test_every_status_is_a_named_error(connected):
     ids=range(14),
 )
 def test_the_text_of_any_error_body_is_shown(connected, body, shown):
-    """Whatever the form of an error body, its text is in the message: on one line, printable and shortened."""
     client = connected(lambda _: httpx.Response(400, content=body))
     with pytest.raises(InvalidRequestError, match=rf"status 400: .*{shown}") as caught:
         client.retrieve_cash_flow_report(*MARCH)
@@ -83,29 +81,25 @@ def test_the_text_of_any_error_body_is_shown(connected, body, shown):
 
 
 def test_the_reason_of_a_refused_token_is_shown(connected):
-    """The advice on a refused token is followed by what the service says, without the token."""
     client = connected(lambda _: httpx.Response(401, text=f"token {TOKEN} was revoked"))
     with pytest.raises(AuthenticationError, match=r"get a new one.*the service: token \*\*\* was revoked"):
         client.retrieve_cash_flow_report(*MARCH)
 
 
 def test_a_refusal_after_temporary_failures_states_the_attempts(connected):
-    """The number of attempts is in the message, also where the last one is refused finally."""
     answers = iter([httpx.Response(503), httpx.Response(502), httpx.Response(404, text="gone")])
     with pytest.raises(NotFoundError, match=r"gone; check the address \(base_url\) and the ids; no success after 3"):
         connected(lambda _: next(answers)).retrieve_cash_flow_report(*MARCH)
 
 
-def test_a_partial_response_is_refused(connected, pages):
-    """Only 200 is a success of a read, also where the body of another status is a page."""
+def test_only_status_200_is_a_successful_read(connected, pages):
     client = connected(lambda request: httpx.Response(206, content=pages([])(request).content))
     with pytest.raises(GarbledAnswerError, match="206"):
         client.list_line_entries("led_1", *MARCH)
     assert len(client.requests) > 1
 
 
-def test_request_of_a_page(connected, pages):
-    """Every parameter is sent under the interface's name, with token and instance."""
+def test_page_request_has_every_parameter_token_and_instance(connected, pages):
     client = connected(pages([]), instance_header="x-instance")
     client.list_line_entries(
         "led/1 ü",
@@ -132,7 +126,6 @@ def test_request_of_a_page(connected, pages):
 
 
 def test_recategorizing_sends_body_and_header(connected):
-    """The category to replace and the user, in UTF-8, are sent; the response is typed."""
     user = "José 王 ☃"
     ledger = {"id": "led_1", "name": "Bank", "debit_credit": "debit", "type": "asset", "sub_type": "current_assets"}
     ledger |= {"sort_code": "1", "report_cash_flow": True}
@@ -152,9 +145,7 @@ BANK = {"name": "Bank", "editable": False, "financial_account_type": "bank_accou
 
 
 @pytest.mark.parametrize("answer", [httpx.ReadError("cut"), httpx.Response(500), httpx.Response(504)])
-def test_a_lost_response_to_a_new_ledger(connected, answer):
-    """The request is sent once, and the error names the ledger to look for."""
-
+def test_lost_response_to_a_new_ledger_is_not_repeated(connected, answer):
     def respond(_):
         if isinstance(answer, Exception):
             raise answer
@@ -166,8 +157,7 @@ def test_a_lost_response_to_a_new_ledger(connected, answer):
     assert len(client.requests) == 1
 
 
-def test_a_refused_ledger_does_not_exist(connected):
-    """Neither a refusal, which is final, nor a service that is not reached says that the ledger may exist."""
+def test_refusals_do_not_say_that_a_ledger_may_exist(connected):
     unreachable = aa.LedgerClient("http://127.0.0.1:1", token="t", instance_id="i")
     conflict = httpx.Response(409, json={"message": "no", "error_code": "other"})
     for client, error in (
@@ -182,7 +172,6 @@ def test_a_refused_ledger_does_not_exist(connected):
 
 @pytest.mark.parametrize("ledger_id", ["", ".", "..", None, 7])
 def test_ids_that_address_another_path_are_refused(connected, ledger_id):
-    """An id that would change the path of the URL is not sent."""
     client = connected(lambda _: httpx.Response(200))
     with pytest.raises(InputError, match="is not an id"):
         client.list_line_entries(ledger_id, *MARCH)
@@ -202,7 +191,6 @@ def test_ids_that_address_another_path_are_refused(connected, ledger_id):
     ],
 )
 def test_bad_arguments_are_refused_before_sending(connected, arguments, expected):
-    """Arguments that the service would refuse are not sent."""
     client = connected(lambda _: httpx.Response(200))
     with pytest.raises(expected):
         client.list_line_entries("led_1", *MARCH, **arguments)
@@ -210,7 +198,6 @@ def test_bad_arguments_are_refused_before_sending(connected, arguments, expected
 
 
 def test_a_closed_client_sends_nothing(connected):
-    """A closed client raises an error that says so."""
     client = connected(lambda _: httpx.Response(200, json={}))
     client.close()
     with pytest.raises(InputError, match=r"retrieve cash flow report .* the client is closed; connect again"):
@@ -220,7 +207,6 @@ def test_a_closed_client_sends_nothing(connected):
 
 @pytest.mark.parametrize("token", ["", "two\nlines", "ünïcode", " sesame "])
 def test_tokens_that_do_not_fit_a_header_are_refused(token):
-    """An invalid token is refused without being repeated, and None, as from an unset variable."""
     with pytest.raises(ConfigurationError) as caught:
         aa.LedgerClient("http://ledgers.test", token=token, instance_id="ins_1")
     assert not token.strip() or token not in str(caught.value)
@@ -232,13 +218,11 @@ def test_tokens_that_do_not_fit_a_header_are_refused(token):
     "url", ["ledgers.test", "ftp://ledgers.test", "http://", "http://a:b@c", "http://x?y=1", "http://x:99999"]
 )
 def test_addresses_are_checked(url):
-    """An address that is not http(s), or has no possible port, is refused when connecting."""
     with pytest.raises(ConfigurationError, match="base_url"):
         aa.LedgerClient(url, token="t", instance_id="ins_1")
 
 
-def test_trailing_zeros_are_exact(connected, pages, line):
-    """Nanoseconds that are zero are accepted."""
+def test_nanoseconds_of_zero_are_accepted(connected, pages, line):
     page = connected(pages([line(datetime="2025-03-10T12:00:00.123456000Z")])).list_line_entries("led_1", *MARCH)
     assert page.records[0].datetime.microsecond == 123456
 
@@ -247,8 +231,7 @@ def test_trailing_zeros_are_exact(connected, pages, line):
     ("configured", "given", "sent"),
     [(None, None, "UTC"), ("Asia/Tokyo", None, "Asia/Tokyo"), ("Asia/Tokyo", ZoneInfo("UTC"), "UTC")],
 )
-def test_the_zone_of_every_operation(connected, configured, given, sent):
-    """Every operation with days counts them in the given zone, else the client's, else UTC."""
+def test_days_are_counted_in_given_client_or_utc_zone(connected, configured, given, sent):
     client = connected(lambda _: httpx.Response(500), time_zone=configured, max_attempts=1)
     for caller in (client, client.with_options(deadline=1)):
         for call in (caller.list_line_entries, caller.iter_line_entries):
@@ -293,7 +276,6 @@ REPEATED_TOKENS = [
 
 @pytest.mark.parametrize("body", REPEATED_TOKENS)
 def test_a_repeated_token_is_masked(connected, body):
-    """If the service repeats the token in a refusal, the error does not."""
     client = connected(lambda _: httpx.Response(422, json=body))
     with pytest.raises(aa.errors.StatusError) as caught:
         client.list_line_entries("led_1", *MARCH)
@@ -304,7 +286,6 @@ def test_a_repeated_token_is_masked(connected, body):
 
 @pytest.mark.parametrize("change", [{"amount": TOKEN}, {"id": TOKEN, "amount": "x"}, {"id": TOKEN, "amount": True}])
 def test_a_repeated_token_is_masked_in_values(connected, pages, line, change):
-    """If a refused value contains the token, the error does not."""
     with pytest.raises(ProtocolError) as caught:
         connected(pages([line() | change])).list_line_entries("led_1", *MARCH)
     assert TOKEN not in str(caught.value)
@@ -323,13 +304,11 @@ def follow(pages):
 
 
 def test_pages_are_followed_to_the_one_without_a_token():
-    """Empty pages are not the end, and the last page may repeat an earlier one."""
     pages = {None: Page([], "a"), "a": Page(["1", "2"], "b"), "b": Page([], "c"), "c": Page(["1", "2"], None)}
     assert follow(pages) == list(pages.values())
 
 
-def test_a_page_is_requested_when_it_is_needed():
-    """Each request is told which page it is; a caller that stops early sends no further request."""
+def test_pages_are_numbered_and_requested_when_needed():
     requested = []
 
     def request_page(token, number):
@@ -357,15 +336,13 @@ def test_a_page_is_requested_when_it_is_needed():
     ],
     ids=["same token", "earlier token", "same page"],
 )
-def test_loops_are_refused(pages, message):
-    """A token or a page that repeats shows that the list never ends; the message names list and page."""
+def test_repeating_tokens_and_pages_are_refused_as_loops(pages, message):
     with pytest.raises(ProtocolError, match=rf"list \(ledger led_1\), {message}"):
         follow(pages)
 
 
 @pytest.mark.parametrize("ids", [lambda _: [], lambda number: ["1", "2"][:: 1 if number % 2 else -1] * number])
 def test_pages_without_new_ids_are_refused(ids):
-    """Empty pages, or the same ids in ever other pages, are followed for a while, not forever."""
     numbers = []
 
     def request_page(_, number):

@@ -74,7 +74,6 @@ def debugger_view(error):
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_failure_reveals_the_token(across, fault_server, caplog, fault, operation):
-    """Errors with causes, contexts and all frames' variables, and logs at DEBUG of every library do not contain it."""
     caplog.set_level(logging.DEBUG)
     for name in ("httpx", "httpcore", "httpcore.http11", "httpcore.connection", "accounting_analytics"):
         caplog.set_level(logging.DEBUG, logger=name)
@@ -91,7 +90,6 @@ def test_no_failure_reveals_the_token(across, fault_server, caplog, fault, opera
 
 
 def test_successes_are_logged_without_addresses(across, caplog):
-    """A debug log has operation, subject, status and size, and no URLs or headers of any library."""
     for name in ("httpx", "httpcore.http11", "httpcore.connection", "accounting_analytics.client"):
         caplog.set_level(logging.DEBUG, logger=name)
     list(across().iter_line_entries("led_1", *MARCH, limit=3))
@@ -101,7 +99,6 @@ def test_successes_are_logged_without_addresses(across, caplog):
 
 
 def test_other_users_of_httpx_keep_their_logs(fault_server, caplog):
-    """Only requests of clients are dropped from the logs of httpx."""
     import httpx  # noqa: PLC0415 (used as another program would)
 
     caplog.set_level(logging.INFO, logger="httpx")
@@ -110,7 +107,6 @@ def test_other_users_of_httpx_keep_their_logs(fault_server, caplog):
 
 
 def test_objects_reveal_no_secret(fault_server, across, tmp_path):
-    """Clients and credentials of every kind mask their secrets, and cannot be pickled or deep-copied."""
     file = tmp_path / "token"
     file.write_text(TOKEN)
     file.chmod(0o600)
@@ -126,7 +122,6 @@ def test_objects_reveal_no_secret(fault_server, across, tmp_path):
 
 
 def test_options_share_the_connection_and_the_rate(across, fault_server):
-    """A client with other options shares the rate limit: a pause applies to both."""
     client = across()
     other = client.with_options(max_attempts=1, deadline=5.0)
     fault_server.fault = lambda *_: lambda sender, _: sender.send(b"{}", "503 No", retry_after="60", connection="close")

@@ -30,7 +30,6 @@ TRUTH = [(f"lin_{at}", Decimal(f"{at}.05")) for at in range(9)]
 
 
 def status(line, **headers):
-    """Return a fault: a response with a status."""
     return lambda sender, _: sender.send(b"{}", line, connection="close", **headers)
 
 
@@ -94,7 +93,6 @@ def session(client):
 @pytest.mark.soak
 @pytest.mark.parametrize("fault", [*TEMPORARY, *SLOW])
 def test_a_temporary_failure_of_any_request_is_retried(across, fault_server, fault, soak_count):
-    """Whichever request of a session fails once, in any way, the results are exact; here a page or the report."""
     for nth in (1, 4) if fault in SLOW else range(1, 5, 3 // soak_count(3, fewer=1)):
         fault_server.requests.clear()
         fault_server.fault = lambda count, *_, nth=nth: (TEMPORARY | SLOW)[fault] if count == nth else None
@@ -104,7 +102,6 @@ def test_a_temporary_failure_of_any_request_is_retried(across, fault_server, fau
 
 @pytest.mark.parametrize("fault", TEMPORARY)
 def test_permanent_failures_end_with_a_named_error(across, fault_server, fault):
-    """A permanent failure ends after the last attempt, and names the request but no secret."""
     fault_server.fault = lambda *_: TEMPORARY[fault]
     with pytest.raises(ServiceError, match=r"list line entries \(ledger led_1, 2025-03-01 to 2025-03-31") as caught:
         session(across(max_attempts=4))
@@ -115,7 +112,6 @@ def test_permanent_failures_end_with_a_named_error(across, fault_server, fault):
 
 @pytest.mark.soak
 def test_results_are_exact_when_every_fifth_request_fails(across, fault_server, soak_count):
-    """With a fifth of all requests failing, ten sessions of every seed are exact."""
     faults = list(TEMPORARY.values())
     client = across(timeout=5.0)
     for seed in range(soak_count(60, fewer=3)):
@@ -127,7 +123,6 @@ def test_results_are_exact_when_every_fifth_request_fails(across, fault_server, 
 
 @pytest.mark.parametrize("code", FINAL)
 def test_final_refusals_are_not_retried(across, fault_server, code):
-    """A refusal that will not change is one request."""
     fault_server.fault = lambda *_: FINAL[code]
     with pytest.raises(aa.errors.StatusError) as caught:
         session(across())
@@ -137,7 +132,6 @@ def test_final_refusals_are_not_retried(across, fault_server, code):
 
 @pytest.mark.parametrize("fault", [*TEMPORARY, *SLOW])
 def test_changes_are_sent_once(across, fault_server, fault):
-    """Whatever happens to the response, a change is not sent again."""
     fault_server.fault = lambda *_: (TEMPORARY | SLOW)[fault]
     for ask in (
         lambda client: client.recategorize_transaction("led_1", "t", updated_category_ledger_id="new"),
@@ -152,7 +146,6 @@ def test_changes_are_sent_once(across, fault_server, fault):
 @pytest.mark.parametrize("fault", SLOW)
 @pytest.mark.parametrize("job", [False, True])
 def test_calls_end_by_their_deadline(across, fault_server, fault, job):
-    """However slow the service is, call and job end by their deadline, before the response is complete."""
     fault_server.fault = lambda *_: SLOW[fault]
     client = across(timeout=30.0, deadline=0.6)
     client = client.with_options(deadline=Deadline(0.6)) if job else client
@@ -165,7 +158,6 @@ def test_calls_end_by_their_deadline(across, fault_server, fault, job):
 
 
 def test_an_unreachable_service_is_named(across, fault_server):
-    """A refused connection is reported as such after all attempts, if there ever was a connection."""
     client = across(max_attempts=5)
     fault_server.fault = lambda *_: status("200 OK")
     with pytest.raises(ProtocolError):
@@ -177,7 +169,6 @@ def test_an_unreachable_service_is_named(across, fault_server):
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "no-such-host.invalid"])
 def test_a_service_that_was_never_reached_is_tried_twice(across, fault_server, host):
-    """A wrong port or host name is reported after two attempts, with advice about the address."""
     fault_server.close()
     client = across(base_url=fault_server.base_url.replace("127.0.0.1", host), timeout=20.0)
     with pytest.raises(NoConnectionError, match=r"check the address.*no success after 2 attempts"):
@@ -185,7 +176,6 @@ def test_a_service_that_was_never_reached_is_tried_twice(across, fault_server, h
 
 
 def test_connecting_has_its_own_limit(across, monkeypatch):
-    """A host that does not respond to a connection is given up on long before the deadline of the call."""
     monkeypatch.setattr(http, "CONNECT_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0), backlog=0) as silent, contextlib.ExitStack() as stack:
         for _ in range(4):  # more than the backlog: the next connection is not accepted
@@ -198,15 +188,12 @@ def test_connecting_has_its_own_limit(across, monkeypatch):
 
 
 def test_compressed_responses_are_read(across, fault_server):
-    """A gzip body gives the same results as a plain one."""
     fault_server.fault = lambda *_: lambda sender, body: sender.send(gzip.compress(body), content_encoding="gzip")
     assert session(across()) == (TRUTH, Decimal("10.05"))
 
 
 @pytest.mark.parametrize("sizes", [(100,), (1, 100), (40, 41, 100)])
 def test_gzip_of_several_members_is_read(across, fault_server, sizes):
-    """A body that was compressed in parts is read to its end."""
-
     def send(sender, body):
         parts = [body[first:last] for first, last in itertools.pairwise((0, *sizes, len(body)))]
         sender.send(b"".join(map(gzip.compress, parts)), content_encoding="gzip")
@@ -216,7 +203,6 @@ def test_gzip_of_several_members_is_read(across, fault_server, sizes):
 
 
 def test_decompression_bombs_are_refused(across, fault_server):
-    """A body that decompresses beyond the limit is refused without being retried."""
     packer = zlib.compressobj(wbits=31)
     bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(66)) + packer.flush()
     fault_server.fault = lambda *_: lambda sender, _: sender.send(bomb, content_encoding="gzip")
@@ -228,8 +214,7 @@ def test_decompression_bombs_are_refused(across, fault_server):
 
 
 @pytest.mark.parametrize("wait", ["3600", "Fri, 01 Jan 2100 00:00:00 GMT", "99999999"])
-def test_long_waits_are_errors(across, fault_server, wait):
-    """A wait that is too long is an error; until it is over nothing more is sent by any thread."""
+def test_long_waits_are_errors_and_hold_all_threads(across, fault_server, wait):
     fault_server.fault = lambda *_: status("429 Wait", retry_after=wait)
     client = across()
     with pytest.raises(RateLimitedError, match=r"asks to wait \d+ seconds"):
@@ -240,14 +225,12 @@ def test_long_waits_are_errors(across, fault_server, wait):
 
 
 def redirect(target, code=307):
-    """Return a fault: a redirect."""
     return lambda sender, _: sender.send(b"", f"{code} Elsewhere", connection="close", location=target)
 
 
 @pytest.mark.parametrize("code", [301, 307])
 @pytest.mark.parametrize("target", ["/v0/reports/cash-flow?moved=1", "http://127.0.0.2/", "//elsewhere.test/"])
 def test_redirects_are_refused(across, fault_server, code, target):
-    """Nothing is sent to another address, in particular not the token and no change."""
     fault_server.fault = lambda *_: redirect(target, code)
     for ask in (
         lambda client: client.retrieve_cash_flow_report(*MARCH),
@@ -263,7 +246,6 @@ def test_redirects_are_refused(across, fault_server, code, target):
     "identifier", ["a/b", "%2e", "..%2f", "Ünï☃", "x" * 10_000, "NaN", "00123", "1e5", "a?b#c", " "]
 )
 def test_any_id_is_sent_unchanged(across, fault_server, identifier):
-    """Any id arrives unchanged."""
     from urllib.parse import unquote  # noqa: PLC0415 (only this test decodes)
 
     across().list_line_entries(identifier, *MARCH)
@@ -272,7 +254,6 @@ def test_any_id_is_sent_unchanged(across, fault_server, identifier):
 
 
 def test_too_long_ids_and_tokens_are_refused(across, fault_server):
-    """Ids and page tokens that are too long for a URL are refused before sending."""
     client = across()
     with pytest.raises(InputError, match="too long"):
         client.list_line_entries("☃" * 20_000, *MARCH)
@@ -290,7 +271,6 @@ def test_too_long_ids_and_tokens_are_refused(across, fault_server):
 
 
 def test_a_refused_token_is_not_renewed(across, fault_server):
-    """A token given as text cannot be renewed: one request, and an error that says what to do."""
     fault_server.fault = lambda *_: status("401 Who")
     with pytest.raises(AuthenticationError, match="get a new one"):
         across().retrieve_cash_flow_report(*MARCH)
