@@ -12,8 +12,7 @@ from accounting_analytics.core.atomic_files import remove_temporary_files, repla
 
 
 @pytest.mark.parametrize("problem", [OSError(28, "No space left on device"), KeyboardInterrupt()])
-def test_what_fails_changes_nothing(tmp_path, problem):
-    """A full disk, or somebody who interrupts: the old content stays, and no half of a new one."""
+def test_failed_writing_keeps_the_old_content(tmp_path, problem):
     path = tmp_path / "lines.csv"
     path.write_bytes(b"old")
 
@@ -27,8 +26,7 @@ def test_what_fails_changes_nothing(tmp_path, problem):
 
 
 @pytest.mark.parametrize("fails", [True, False])
-def test_several_files_are_replaced_after_a_block(tmp_path, fails):
-    """In the block all are as before; afterwards all are new, or none where the block failed."""
+def test_files_of_a_block_are_replaced_together_after_it(tmp_path, fails):
     paths = [tmp_path / name for name in ("a", "b")]
     paths[0].write_bytes(b"old")
     with suppress(KeyboardInterrupt), replacing_files(dict.fromkeys(paths, b"new"), private=True):
@@ -40,8 +38,7 @@ def test_several_files_are_replaced_after_a_block(tmp_path, fails):
     )
 
 
-def test_two_writers_of_one_file_do_not_meet(tmp_path):
-    """Each writes a file of its own; the one that ends last is what is read, and it is whole."""
+def test_concurrent_writers_of_one_file_leave_a_whole_one(tmp_path):
     path = tmp_path / "lines.csv"
 
     def first(file):
@@ -56,8 +53,7 @@ def test_two_writers_of_one_file_do_not_meet(tmp_path):
 @pytest.mark.parametrize(
     ("private", "umask", "mode"), [(True, 0o022, 0o600), (False, 0o022, 0o644), (False, 0o077, 0o600)]
 )
-def test_who_may_read_it(tmp_path, private, umask, mode):
-    """Its owner alone, already while it is written; or whom the umask allows."""
+def test_permissions_are_the_owners_or_those_of_the_umask(tmp_path, private, umask, mode):
     path, seen = tmp_path / "lines.csv", []
 
     def write(_):
@@ -80,8 +76,7 @@ def test_who_may_read_it(tmp_path, private, umask, mode):
     ],
     ids=["not", "content", "name"],
 )
-def test_what_is_on_the_disk(tmp_path, monkeypatch, write, synced):
-    """The whole content is on the disk before the file gets its name, and where it matters the name is too."""
+def test_content_is_on_disk_before_the_name(tmp_path, monkeypatch, write, synced):
     path, seen = tmp_path / "lines.csv", []
 
     def fsync(descriptor):
@@ -96,8 +91,7 @@ def test_what_is_on_the_disk(tmp_path, monkeypatch, write, synced):
     assert seen == synced
 
 
-def test_halves_of_killed_programs_do_not_pile_up(tmp_path):
-    """What was being written when a program was killed goes with the next writing, once nobody can be writing it."""
+def test_leftovers_of_killed_programs_are_removed(tmp_path):
     path, other = tmp_path / "a[b].csv", tmp_path / "other.csv.0.unfinished"
     old, young = tmp_path / "a[b].csv.0.unfinished", tmp_path / "a[b].csv.1.unfinished"
     for leftover in (other, old, young):
@@ -120,15 +114,13 @@ def test_a_new_name_is_not_searched_for(tmp_path, write):
 
 
 @pytest.mark.parametrize("name", ["n" * 255, "ü" * 127])
-def test_names_as_long_as_they_may_be(tmp_path, name):
-    """A name that the file system takes is written."""
+def test_longest_possible_names_are_written(tmp_path, name):
     path = tmp_path / name
     replace_file(path, lambda file: file.write(b"new"))
     assert [one.name for one in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize("path", [".", "", "/"])
-def test_what_is_no_file(path):
-    """What names a folder is an error of files, which every caller expects."""
+def test_folder_in_place_of_a_file_is_an_error_of_files(path):
     with pytest.raises(IsADirectoryError):
         replace_file(Path(path), lambda file: file.write(b"new"))

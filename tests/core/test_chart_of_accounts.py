@@ -22,7 +22,6 @@ from accounting_analytics.core.errors import HierarchyError, InputError
 
 
 def test_every_financial_account_has_consistent_defaults():
-    """Each financial account type has defaults whose sub_type belongs to their type; only these report cash flow."""
     assert set(TYPE_OF_SUB_TYPE) == set(SubType)
     assert set(DEFAULTS) == set(FinancialAccountType)
     assert all(TYPE_OF_SUB_TYPE[defaults.sub_type] == defaults.type for defaults in DEFAULTS.values())
@@ -52,13 +51,11 @@ def test_every_financial_account_has_consistent_defaults():
     ],
 )
 def test_required_ledgers_are_known_by_their_fields(sub_type, side, expected):
-    """The four required ledgers are recognized without names, also where the uncategorized ones have another type."""
     assert required_ledger(is_required=True, sub_type=sub_type, debit_credit=side) is expected
     assert required_ledger(is_required=False, sub_type=sub_type, debit_credit=side) is None
 
 
 def test_sort_codes_are_text():
-    """20010 sorts before 3050, leading zeros count, equal codes are ordered by id."""
     ledgers = [("3050", "a"), ("20010", "b"), ("0100", "d"), ("0100", "c")]
     assert sorted(ledgers, key=lambda ledger: display_order(*ledger)) == [
         ("0100", "c"),
@@ -71,7 +68,6 @@ def test_sort_codes_are_text():
 @settings(deadline=None)
 @given(st.data())
 def test_hierarchy_against_a_naive_walk(data):
-    """Ancestors of random trees are those of a naive search."""
     names = [f"led_{number}" for number in range(data.draw(st.integers(1, 12)))]
     parents = {name: data.draw(st.sampled_from([None, *names[:position]])) for position, name in enumerate(names)}
     hierarchy = Hierarchy(parents)
@@ -89,7 +85,6 @@ def test_hierarchy_against_a_naive_walk(data):
     [{"a": "a"}, {"a": "b", "b": "a"}, {"x": "a", "a": "b", "b": "c", "c": "a"}, {"y": None, "a": "b", "b": "a"}],
 )
 def test_cycles_are_refused_and_named(parents):
-    """A cycle of any length is refused, and the message names each ledger in it."""
     with pytest.raises(HierarchyError) as caught:
         Hierarchy(parents)
     walked = re.search(r"cycle: (.*)$", str(caught.value))[1].split(" -> ")
@@ -98,13 +93,11 @@ def test_cycles_are_refused_and_named(parents):
 
 
 def test_a_deep_hierarchy_needs_no_recursion():
-    """A chain of 50,000 ledgers causes no recursion error."""
     hierarchy = Hierarchy({f"{number}": f"{number + 1}" for number in range(50_000)})
     assert sum(1 for _ in hierarchy.ancestors("0")) == 50_000
 
 
 def test_unknown_ledgers_are_roots():
-    """A ledger that is not in the hierarchy has no parent."""
     hierarchy = Hierarchy({"a": "gone"})
     assert hierarchy.parent("gone") is None
     assert list(hierarchy.ancestors("a")) == ["gone"]
@@ -126,7 +119,6 @@ PARENTS = {"meals": "expenses", "travel": "expenses", "software": "expenses", "g
 
 @pytest.fixture(scope="module")
 def names():
-    """Return the names of a small chart of accounts."""
     return aa.LedgerNames(NAMES, Hierarchy(dict.fromkeys(NAMES) | PARENTS))
 
 
@@ -146,8 +138,7 @@ def names():
         ("away:travel", "rent"),  # a parent that is not in the chart is written by its id
     ],
 )
-def test_id_name_or_path(names, text, ledger_id):
-    """A ledger is found by its id, unique name or path, whatever the case and spaces."""
+def test_ledger_is_found_by_id_name_or_path(names, text, ledger_id):
     assert names.find(text) == ledger_id
     assert text in names
 
@@ -166,8 +157,7 @@ def test_id_name_or_path(names, text, ledger_id):
         (None, "no discovered ledger matches None"),
     ],
 )
-def test_unknown_name(names, text, suggested):
-    """A text that no ledger has is refused, with at most three similar names or paths."""
+def test_unknown_name_suggests_at_most_three(names, text, suggested):
     assert text not in names
     with pytest.raises(InputError) as caught:
         names.find(text)
@@ -175,8 +165,7 @@ def test_unknown_name(names, text, suggested):
     assert "\n" not in str(caught.value)
 
 
-def test_ambiguous_name(names):
-    """A name of several ledgers is refused with their paths and ids."""
+def test_ambiguous_name_is_refused_with_paths_and_ids(names):
     with pytest.raises(InputError) as caught:
         names.find("SOFTWARE")
     assert str(caught.value) == (
@@ -188,7 +177,6 @@ def test_ambiguous_name(names):
 
 
 def test_many_matches_are_counted():
-    """At most three ledgers and three suggestions are listed."""
     same = aa.LedgerNames({str(number): "Meals" for number in range(9)}, Hierarchy({}))
     with pytest.raises(InputError, match=r"'Meals' \(id 2\) and 6 more; give the path or id"):
         same.find("meals")
@@ -197,14 +185,12 @@ def test_many_matches_are_counted():
 
 
 def test_one_suggestion_for_each_ledger():
-    """A ledger whose name and path are both similar is suggested once."""
     names = aa.LedgerNames({"e": "E", "m": "Meals"}, Hierarchy({"m": "e"}))
     assert names.close_to("Meal") == ["Meals"]
     assert names.suggestion("Meal") == "did you mean 'Meals'?"
 
 
-def test_names_with_the_words_of_a_text():
-    """A text that begins words of longer names suggests these, the shortest first, where it has three letters."""
+def test_beginnings_of_words_suggest_longer_names():
     listed = {"t": "Transfers Between Accounts", "w": "Wire Transfer Fees (Bank)", "r": "Rent"}
     names = aa.LedgerNames(listed, Hierarchy({}))
     assert names.close_to("Transfer") == ["Wire Transfer Fees (Bank)", "Transfers Between Accounts"]
@@ -214,15 +200,13 @@ def test_names_with_the_words_of_a_text():
     assert names.suggestion("Zeppelin") == ""
 
 
-def test_name_and_path(names):
-    """The name and the path of an id; a ledger outside the chart is written by its id."""
+def test_ids_have_names_and_paths_or_stay_ids(names):
     assert (names.name("meals"), names.path("meals")) == ("Meals", "Expenses:Meals")
     assert (names.name("other"), names.path("other")) == ("other", "other")
     assert repr(names) == "<LedgerNames: 9 ledgers>"
 
 
-def test_from_frame(demo_company):
-    """Every id and every path of discovered ledgers finds its ledger."""
+def test_ids_and_paths_of_a_frame_find_ledgers(demo_company):
     ledgers = aa.discover_ledgers(demo_company.client, "2025-03-01", "2025-03-31")
     names = aa.LedgerNames.from_frame(ledgers)
     assert len(names) == len(ledgers)
@@ -234,7 +218,6 @@ def test_from_frame(demo_company):
 
 @given(st.dictionaries(st.text(min_size=1), st.text(min_size=1), max_size=8))
 def test_any_name_matches_its_ledger(names):
-    """Whatever a ledger is called, its id finds it, and its name matches it unless the name is another ledger's id."""
     found = aa.LedgerNames(names, Hierarchy({}))
     for ledger_id, name in names.items():
         assert found.find(ledger_id) == ledger_id

@@ -43,7 +43,6 @@ def exact(column, scale=2):
 
 @given(st.lists(UNITS | st.none(), max_size=20), SCALES)
 def test_decimals_survive_floats(units, scale):
-    """Decimals of up to 15 digits become floats and decimals again, null as NaN, whatever the index."""
     cells = [None if unit is None else from_minor_units(unit, scale) for unit in units]
     column = pd.Series(cells, dtype=pandas_dtype(scale), index=range(5, 5 + len(units)), name="amount")
     floats = in_floats(column)
@@ -73,7 +72,6 @@ UNITS_MADE, MADE = made_elsewhere()
 
 @pytest.mark.parametrize("maker", MADE)
 def test_floats_made_elsewhere_are_amounts(maker):
-    """What an Arrow cast, a multiplication or polars make of cents is read as those cents; the others are counted."""
     given = pd.Series(MADE[maker])
     column, noise_removed = exact(given)
     assert [to_minor_units(amount) for amount in column] == UNITS_MADE.tolist()
@@ -95,7 +93,6 @@ def test_floats_made_elsewhere_are_amounts(maker):
     ids=str,
 )
 def test_columns_of_exact_amounts_are_read(dtype):
-    """Floats of 64 bits, decimals of any width and objects give the same decimals; null stays null."""
     decimals = [*map(Decimal, AMOUNTS), None]
     floats = "float" in str(dtype).lower() or str(dtype).startswith("double")
     given = pd.Series([None if one is None else float(one) for one in decimals] if floats else decimals, dtype=dtype)
@@ -108,14 +105,12 @@ def test_columns_of_exact_amounts_are_read(dtype):
 @pytest.mark.parametrize("dtype", ["int64", "Int64", "uint8", pd.ArrowDtype(pa.int32())], ids=str)
 @pytest.mark.parametrize("scale", [0, 2, 10])
 def test_integers_are_major_units(dtype, scale):
-    """An integer column holds whole currency units at every scale."""
     column = exact(pd.Series([5, 0, 120], dtype=dtype), scale).column
     assert column.dtype == pandas_dtype(scale)
     assert column.tolist() == [5, 0, 120]
 
 
 def test_objects_may_mix_decimals_and_integers():
-    """Objects are read one by one; noise is removed and counted, and a wrong one is refused by its row."""
     given = pd.Series([Decimal("1.5"), 2, None, Decimal("0.30000000000000004")], dtype="object")
     column, noise_removed = exact(given)
     assert [None if pd.isna(one) else str(one) for one in column] == ["1.50", "2.00", None, "0.30"]
@@ -127,7 +122,6 @@ def test_objects_may_mix_decimals_and_integers():
 
 @pytest.mark.parametrize("wrong", [24.335, np.inf, -np.inf, 1e13, -1e13, 1e300])
 def test_other_floats_are_refused_with_the_first_ids(wrong):
-    """A float between two cents, an infinite and a too large one are counted, with three ids and what to call."""
     given = pd.Series([0.1, wrong, 0.2, wrong, wrong, wrong])
     with pytest.raises(AmountError) as caught:
         exact(given)
@@ -137,8 +131,7 @@ def test_other_floats_are_refused_with_the_first_ids(wrong):
 
 
 @pytest.mark.parametrize("scale", [0, 2, 5, 10])
-def test_too_large_amounts_are_refused(scale):
-    """10**15 - 1 minor units are an amount in floats, 10**15 are not; decimals hold both."""
+def test_amounts_of_ten_to_the_fifteen_units_are_refused(scale):
     largest, refused = from_minor_units(10**15 - 1, scale), from_minor_units(10**15, scale)
     assert exact(pd.Series([float(largest)]), scale).column.tolist() == [largest]
     with pytest.raises(AmountError, match="too large for float64"):
@@ -151,15 +144,13 @@ def test_too_large_amounts_are_refused(scale):
 
 
 def test_decimals_of_more_digits_than_the_scale_are_refused():
-    """Digits of a decimal column that the scale does not have are never cut off."""
     with pytest.raises(AmountError, match="column 'amount'"):
         exact(pd.Series([Decimal("24.335")], dtype=pandas_dtype(3)), 2)
     with pytest.raises(AmountError, match="more than 38 digits"):
         exact(pd.Series([Decimal("9" * 36)], dtype=pandas_dtype(0)), 3)
 
 
-def test_all_floats_of_a_table_are_amounts():
-    """For text with every digit, all columns of floats become decimals; a frame without any stays."""
+def test_every_float_column_of_a_table_becomes_decimal():
     frame = exact_floats(pd.DataFrame({"id": ["a"], "x": [1.5], "y": [np.nan], "n": [3]}))
     assert str(frame.dtypes["x"]) == str(frame.dtypes["y"]) == "decimal128(38, 2)[pyarrow]"
     assert frame["n"].dtype == np.int64
@@ -181,21 +172,18 @@ def test_totals_are_exact(units, scale):
 @pytest.mark.parametrize("count", [2, 3, 4, 7])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_total_past_38_digits_is_refused(count, sign):
-    """Sums of the largest amounts are refused, also those that wrap around in 128 bits to one of 38 digits."""
     largest = from_minor_units(sign * (10**PRECISION - 1), 2)
     with pytest.raises(AmountError, match="more than 36 digits before the point"):
         total(pd.Series([largest] * count, dtype=pandas_dtype(2)))
 
 
 def test_a_total_has_the_scale_of_its_column():
-    """Also the total of no rows, and of none but nulls."""
     assert str(total(pd.Series([], dtype=pandas_dtype(3)))) == "0.000"
     assert str(total(pd.Series([None], dtype=pandas_dtype(3)))) == "0.000"
 
 
 @given(st.lists(st.tuples(st.integers(-(10**37), 10**37), st.sampled_from(["debit", "credit"])), max_size=20))
 def test_signed_columns_follow_the_sides(rows):
-    """Each signed amount is plus or minus its amount, exactly, in the same dtype and index."""
     amounts = pd.Series([Decimal(units) for units, _ in rows], dtype=pandas_dtype(0), index=range(5, 5 + len(rows)))
     sides = pd.Series([side for _, side in rows], dtype="str", index=amounts.index)
     column = signed(amounts, sides)
@@ -208,7 +196,6 @@ def test_signed_columns_follow_the_sides(rows):
 
 @given(st.lists(st.tuples(UNITS, st.sampled_from(["debit", "credit"])), max_size=20), SCALES)
 def test_signed_floats_are_the_floats_of_signed_amounts(rows, scale):
-    """The sign of a float is changed without noise, and there is no minus zero."""
     amounts = pd.Series([units / 10.0**scale for units, _ in rows], dtype="float64", index=range(5, 5 + len(rows)))
     column = signed(amounts, pd.Series([side for _, side in rows], dtype="str", index=amounts.index))
     expected = [float(from_minor_units(units if side == "debit" else -units, scale)) for units, side in rows]
@@ -218,7 +205,6 @@ def test_signed_floats_are_the_floats_of_signed_amounts(rows, scale):
 
 
 def test_lists_are_split_with_their_index():
-    """One row per id; an empty list and one that is not known have none."""
     column = pd.Series(["a|b", "", None, "c"], dtype=TEXT, index=[4, 5, 6, 7])
     ids = split_lists(column)
     assert list(ids.items()) == [(4, "a"), (4, "b"), (7, "c")]

@@ -28,25 +28,21 @@ from accounting_analytics.core.progress import LoadProgress, progress_bar
         ((identifier for identifier in (1, None)), 5, "1, None"),
     ],
 )
-def test_join_ids(ids, limit, text):
-    """The first ids are sorted, and the others are counted."""
+def test_join_ids_sorts_and_counts_the_others(ids, limit, text):
     assert join_ids(ids, limit=limit) == text
 
 
-def test_first_lines():
-    """The first lines stay, and the others are counted."""
+def test_first_lines_counts_the_others():
     assert first_lines(["a", "b"], limit=2) == ["a", "b"]
     assert first_lines(["a", "b", "c", "d"], limit=2) == ["a", "b", "and 2 more"]
 
 
-def test_shorten():
-    """A text within the limit is unchanged; a longer one is cut to it."""
+def test_shorten_cuts_to_the_limit():
     assert shorten("12345", limit=5) == "12345"
     assert shorten("123456", limit=5) == "12..."
 
 
-def test_quote():
-    """A value is quoted as Python writes it, and a long one is shortened to the limit."""
+def test_quote_is_python_syntax_within_the_limit():
     assert quote("a\nb") == r"'a\nb'"
     assert quote(1.5) == "1.5"
     assert quote(np.array([[1], [2]])) == "array([[1],        [2]])"
@@ -54,15 +50,13 @@ def test_quote():
     assert len(quote("x" * 100)) == 60
 
 
-def test_printable():
-    """Escapes, line breaks and invisible marks are replaced; letters of any script stay."""
+def test_printable_replaces_marks_and_keeps_letters():
     assert printable("\x1b[2Jred\n\u202e") == "\ufffd[2Jred\ufffd\ufffd"
     assert printable("a\tb", " ") == "a b"
     assert printable("Café 東京 1") == "Café 東京 1"
 
 
-def test_fit_terminal():
-    """Long lines are wrapped and indented, words stay whole, and lines beyond the thirtieth are counted."""
+def test_fit_terminal_wraps_words_and_counts_lines():
     assert fit_terminal("a\n\nb") == "a\n\nb"
     assert fit_terminal("x" * 100) == "x" * 100
     table = f"{'a':<40}{'b':>40}"
@@ -92,8 +86,7 @@ def drawn():
             yield match["name"], len(match["indent"]) // 3, code and code[1]
 
 
-def test_the_drawing_equals_the_classes():
-    """Every class is drawn once, under its own base class."""
+def test_drawing_has_every_class_under_its_base():
     (_, root, _), *_ = tree = list(drawn())
     path, bases = [], {}
     for name, depth, _ in tree:
@@ -104,7 +97,6 @@ def test_the_drawing_equals_the_classes():
 
 
 def test_the_drawing_gives_the_exit_codes():
-    """Those in the tree, at least of each class directly below the root, are those of the classes, from 1 to 6."""
     codes = {name: int(code) for name, _, code in drawn() if code}
     assert len(codes) >= 7
     assert codes == {name: getattr(errors, name).exit_code for name in codes}
@@ -113,7 +105,6 @@ def test_the_drawing_gives_the_exit_codes():
 
 
 def test_status_errors_survive_pickling():
-    """A worker process can return a status error with its attributes, also with context appended to its message."""
     for kind in STATUS_CLASSES:
         error = kind("no such ledger 'led_1'", status=404, error_code="ledger_not_found")
         for one in (error, errors.with_context(error, "3 windows are saved")):
@@ -124,7 +115,6 @@ def test_status_errors_survive_pickling():
 
 
 def test_a_refused_operation_keeps_its_details():
-    """An error of the embedded service has status, code and the invalid values."""
     detail = [{"loc": ["query", "limit"], "msg": "1 to 1000", "type": "range"}]
     error = errors.OperationRefusedError("limit", status=422, error_code="invalid", detail=detail)
     assert (error.status, error.error_code, error.detail) == (422, "invalid", detail)
@@ -132,12 +122,10 @@ def test_a_refused_operation_keeps_its_details():
 
 
 def test_an_installed_package_is_returned():
-    """The package itself, as an import statement gives it."""
     assert import_extra("decimal", "excel", "a test") is decimal
 
 
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
-    """The message says what needs the package, and how to install it."""
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
     with pytest.raises(InputError) as caught:
         import_extra("xlsxwriter", "excel", "an Excel workbook")
@@ -147,8 +135,7 @@ def test_a_missing_package_is_named_with_its_extra(monkeypatch):
 REQUESTS_LEFT = 17
 
 
-def test_the_expected_total_is_corrected(capsys):
-    """No total is known at first; windows with many lines set one, and lines that are read correct it."""
+def test_expected_total_grows_and_is_corrected(capsys):
     with LoadProgress(progress=True, remaining=lambda: REQUESTS_LEFT) as progress:
         progress.update(0)
         time.sleep(0.2)  # tqdm redraws a bar at most every 0.1 seconds
@@ -163,8 +150,7 @@ def test_the_expected_total_is_corrected(capsys):
     assert "quota left 17" in capsys.readouterr().err
 
 
-def test_when_a_bar_is_shown(capsys, monkeypatch):
-    """A terminal or a notebook shows a bar, unless it runs in batch; anything else shows none."""
+def test_progress_bar_is_shown_in_terminals_and_notebooks(capsys, monkeypatch):
     monkeypatch.delenv("ACCOUNTING_ANALYTICS_BATCH", raising=False)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
     assert progress_bar(None).disable

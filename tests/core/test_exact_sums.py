@@ -69,7 +69,6 @@ def is_inside(hour, column):
 @pytest.mark.parametrize("engine", ENGINES)
 @given(st.data())
 def test_sums_by_ledger_and_days(engine, data):
-    """Each column has the sum of its own days by ledger, whether columns overlap, touch or are empty."""
     rows = data.draw(LINES)
     columns, days = columns_of_days(data.draw)
     sums = exact_lines(rows, engine).sums(*days)
@@ -86,11 +85,7 @@ def test_sums_by_ledger_and_days(engine, data):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @given(rows=LINES, balanced=st.booleans())
-def test_flows_of_entries_with_cash(engine, rows, balanced):
-    """The other lines of entries that touch cash are summed alike in the engine and in memory; gaps are found.
-
-    Entries with a line on a ledger of opening balances are summed by themselves.
-    """
+def test_flows_of_cash_entries_agree_in_engine_and_memory(engine, rows, balanced):
     if balanced:
         gaps = Counter()
         for entry, _, amount, _ in rows:
@@ -125,8 +120,7 @@ def test_flows_of_entries_with_cash(engine, rows, balanced):
 
 @pytest.mark.parametrize("engine", ENGINES)
 @given(st.data())
-def test_flows_by_days(engine, data):
-    """Each column has the flows of its own days; entries touch cash and balance within the days of all columns."""
+def test_flows_by_days_are_those_of_each_column(engine, data):
     rows = data.draw(LINES)
     columns, days = columns_of_days(data.draw)
     found = exact_lines(rows, engine).flows(CASH, *days)
@@ -146,8 +140,7 @@ def test_flows_by_days(engine, data):
 
 
 @given(rows=LINES)
-def test_the_ledger_that_is_moved_most(rows):
-    """Of each entry: the cash ledger with the largest absolute sum, ties by the given order, none without cash."""
+def test_most_moved_ledger_has_the_largest_cash_sum(rows):
     entries = exact_lines(rows, "pyarrow").entries(ALWAYS)
     order = {"card": 0, "bank": 1, "food": 2, "rent": 3}
     moved = entries.most_moved(entries.on(CASH), order)

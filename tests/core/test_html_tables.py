@@ -29,23 +29,19 @@ class Tags(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
-        """Note a tag, and begin a cell."""
         self.opened.append((tag, dict(attrs)))
         if tag in {"td", "th"}:
             self.cells.append("")
 
     def handle_endtag(self, tag):
-        """Note the end of a tag."""
         self.closed.append(tag)
 
     def handle_data(self, data):
-        """Add text to the cell."""
         if self.cells:
             self.cells[-1] += data.strip()
 
 
 def test_cells_have_every_digit():
-    """Amounts have the digits of the scale and separators, instants are ISO 8601, missing values are empty."""
     columns, rows = PrintedTable.from_frame(frame())
     assert [column.is_numeric for column in columns] == [False, True, True, False]
     assert rows[0] == ("<Sales>", "-1,234.50", "1,000", "2025-01-02 12:00:00Z")
@@ -64,13 +60,11 @@ def test_cells_have_every_digit():
         (pd.Timestamp("2025-01-02T00:00Z"), "2025-01-02 00:00:00Z"),
     ],
 )
-def test_cell_text(value, text):
-    """A cell is one line of text."""
+def test_cell_text_is_one_line(value, text):
     assert cell_text(value) == text
 
 
-def test_heads_name_what_they_are_heads_of():
-    """Each column has a head, and each row where its first cell is a text; every tag is closed, texts are escaped."""
+def test_columns_and_rows_have_heads_and_tags_are_closed():
     page = html_table(frame())
     tags = Tags(page)
     scopes = [attrs["scope"] for tag, attrs in tags.opened if tag == "th"]
@@ -83,7 +77,6 @@ def test_heads_name_what_they_are_heads_of():
 
 
 def test_a_long_table_says_what_is_left_out():
-    """The first rows are shown, and how many there are; an empty table has its heads."""
     page = html_table(frame(), max_rows=1, rest="ledgers; .frame has all")
     assert page.endswith("<p>1 of 2 ledgers; .frame has all</p>")
     assert page.count("<tr>") == 2

@@ -41,14 +41,12 @@ METADATA = {
 
 
 def frame(rows=2, **changes):
-    """Return a frame with load metadata."""
     lines = pd.DataFrame({"id": [f"lin_{number}" for number in range(rows)]})
     lines.attrs["load"] = METADATA | changes
     return lines
 
 
 def test_metadata_is_read_from_frames_and_tables():
-    """A pandas frame keeps it in attrs, an Arrow table in the metadata of its schema."""
     table = pa.table({"id": ["lin_1"]}).replace_schema_metadata({LOAD_METADATA_KEY: json.dumps(METADATA)})
     assert read_load_metadata(frame()) == read_load_metadata(table) == METADATA
     assert loaded_period(METADATA) == MARCH
@@ -72,14 +70,12 @@ def missing_reasons(lines, period):
     ids=["frame", "table", "other metadata", "list"],
 )
 def test_nothing_is_known_without_metadata(lines):
-    """A frame that was not loaded by this package is not said to miss anything."""
     assert read_load_metadata(lines) is None
     assert missing_reasons(lines, MARCH) == ()
     assert changed_row_count(lines) == 0
 
 
 def test_notes_of_frames_and_results():
-    """Notes are read from a frame or a result; anything else has none."""
     noted = pd.DataFrame()
     noted.attrs["notes"] = ("One.", "Two.")
     assert aa.notes(noted) == ("One.", "Two.")
@@ -88,7 +84,6 @@ def test_notes_of_frames_and_results():
 
 
 def test_a_complete_load_misses_nothing():
-    """A load that covers the period has no reason to be refused, nor has one of entries that touch cash."""
     assert missing_reasons(frame(), MARCH) == ()
     assert missing_reasons(frame(filters={"is_cashflow": True}), MARCH) == ()
 
@@ -105,7 +100,6 @@ def test_a_complete_load_misses_nothing():
     ],
 )
 def test_reasons_are_stated(lines, reason):
-    """Each reason why lines are missing is one sentence."""
     assert missing_reasons(lines, MARCH) == (reason,)
 
 
@@ -121,13 +115,11 @@ def test_reasons_are_stated(lines, reason):
     ],
 )
 def test_lines_of_some_filters_are_no_books(lines, reason):
-    """What a load left out by another filter than that of entries that touch cash is one sentence."""
     with pytest.raises(InputError, match=re.escape(reason)):
         missing_reasons(lines, MARCH)
 
 
 def test_messages_name_what_is_wrong_with_the_lines(demo_company):
-    """Lines too many or too few are named as such by the books, and those of other days by report and statement."""
     client, days = demo_company.client, ("2026-01-01", "2026-01-31")
     ledgers = aa.discover_ledgers(client, *days, progress=False)
     lines = aa.load_line_entries(client, ledgers["id"], *days, progress=False)
@@ -152,7 +144,6 @@ def test_messages_name_what_is_wrong_with_the_lines(demo_company):
 
 
 def test_days_outside_the_load_are_stated():
-    """A load of other days, or of the same days in another zone, does not cover the period."""
     for lines in (frame(end_date="2025-03-30"), frame(time_zone="Asia/Tokyo")):
         (reason,) = missing_reasons(lines, MARCH)
         assert reason.startswith("the load covers ")
@@ -160,14 +151,11 @@ def test_days_outside_the_load_are_stated():
 
 
 def test_notes_of_zero_are_left_out():
-    """Only counts above zero become notes."""
     assert count_notes((3, "line", "sent twice"), (0, "window", "missing")) == ("3 lines sent twice.",)
 
 
 @given(days=RANGES, others=RANGES)
 def test_days_that_are_in_none_of_the_others(days, others):
-    """Exactly those days are left, in order, at the ends of the calendar too."""
-
     def edges(ranges):
         return {one for first, last in ranges for one in days_near(first, last)}
 

@@ -43,7 +43,6 @@ def written(units, scale):
 
 @given(UNITS, SCALES)
 def test_text_and_minor_units_round_trip(units, scale):
-    """Any amount of up to 38 digits at any scale survives text -> amount -> units -> Arrow without losing a digit."""
     parsed = parse_amount(written(units, scale), scale)
     assert not parsed.rounding_noise_removed
     assert to_minor_units(parsed.amount, scale) == units
@@ -58,8 +57,7 @@ def test_text_and_minor_units_round_trip(units, scale):
     ("text", "amount"),
     [("1e3", "1000.00"), ("12.50000", "12.50"), ("12.5", "12.50"), ("-0", "0.00"), ("-0.00", "0.00"), ("7", "7.00")],
 )
-def test_json_spellings(text, amount):
-    """Any JSON number becomes an amount at exactly the scale; minus zero becomes zero."""
+def test_json_numbers_are_exact_and_minus_zero_is_zero(text, amount):
     parsed = parse_amount(text)
     assert (str(parsed.amount), parsed.rounding_noise_removed) == (amount, False)
     assert parse_amount(Decimal(text)) == parsed
@@ -76,7 +74,6 @@ def test_json_spellings(text, amount):
     ],
 )
 def test_float_dust_is_removed_and_told(text, amount):
-    """A value within 1e-6 of an exact amount becomes that amount, which is reported."""
     parsed = parse_amount(text)
     assert (str(parsed.amount), parsed.rounding_noise_removed) == (amount, True)
 
@@ -93,7 +90,6 @@ def test_fewer_than_ten_digits_are_no_dust(text):
 
 @given(st.integers(-(10**12), 10**12), st.integers(1, 9), st.integers(0, 9))
 def test_short_text_is_read_exactly_or_refused(units, digits, scale):
-    """An amount of nine digits or fewer never changes: every scale that holds it gives it, every other refuses it."""
     amount = Decimal(units).scaleb(-digits)
     try:
         parsed = parse_amount(f"{amount:f}", scale)
@@ -105,7 +101,6 @@ def test_short_text_is_read_exactly_or_refused(units, digits, scale):
 
 @given(UNITS.filter(lambda units: abs(units) < 10**30), SCALES, st.integers(1, 98), st.sampled_from([-1, 1]))
 def test_real_digits_never_pass_for_dust(units, scale, hundredths, sign):
-    """A difference of more than a hundredth of the smallest unit, or more than 1e-6, is refused at every scale."""
     with localcontext(EXACT):
         away = Decimal(hundredths) / 100 + Decimal("1e-9")
         amount = from_minor_units(units, scale) + sign * away.scaleb(-scale)
@@ -143,7 +138,6 @@ def test_real_digits_never_pass_for_dust(units, scale, hundredths, sign):
     ],
 )
 def test_what_is_no_amount_is_refused(value):
-    """Anything that is not a finite exact number at scale 2 is refused in one short line."""
     with pytest.raises(AmountError) as caught:
         parse_amount(value)
     assert "\n" not in str(caught.value)
@@ -152,7 +146,6 @@ def test_what_is_no_amount_is_refused(value):
 
 @given(st.text() | st.floats() | st.decimals() | st.integers() | st.booleans() | st.none(), SCALES)
 def test_parsing_ends_in_an_amount_or_a_refusal(value, scale):
-    """No input raises anything but AmountError, and every parsed amount lies within 1e-6 of the input."""
     try:
         parsed = parse_amount(value, scale)
     except AmountError:
@@ -163,14 +156,12 @@ def test_parsing_ends_in_an_amount_or_a_refusal(value, scale):
 
 @pytest.mark.parametrize("scale", [-1, 11, True, 2.0, "2", None])
 def test_scales_outside_0_to_10_are_refused(scale):
-    """The scale is a whole number from 0 to 10."""
     with pytest.raises(AmountError, match="scale"):
         check_scale(scale)
 
 
 @given(UNITS, SCALES)
-def test_signs(units, scale):
-    """Debit keeps the sign and credit inverts it, exactly for all 38 digits; the two always cancel."""
+def test_debit_keeps_and_credit_inverts_the_sign(units, scale):
     amount = from_minor_units(units, scale)
     assert signed_amount(amount, "debit") == amount
     assert to_minor_units(signed_amount(amount, "credit"), scale) == -units
@@ -179,21 +170,18 @@ def test_signs(units, scale):
 
 @pytest.mark.parametrize("side", ["Debit", "", "both", None])
 def test_an_unknown_side_is_refused(side):
-    """A side is debit or credit, nothing else."""
     with pytest.raises(AmountError, match="debit_credit"):
         signed_amount(Decimal(1), side)
 
 
 def test_minor_units_refuse_what_does_not_fit():
-    """A fraction of a cent is refused."""
     with pytest.raises(AmountError, match="does not fit"):
         to_minor_units(Decimal("0.005"))
     with pytest.raises(AmountError, match="does not fit"):
         to_minor_units(Decimal("Infinity"))
 
 
-def test_amounts_for_people():
-    """Thousands are separated, and there are no exponents."""
+def test_amounts_for_people_have_separators_and_no_exponents():
     assert format_amount(Decimal("-1234567.50")) == "-1,234,567.50"
     assert format_amount(Decimal("0E-10")) == "0.0000000000"
     assert format_amount(Decimal("1E+3")) == "1,000"
@@ -204,7 +192,6 @@ FLOAT_UNITS = st.integers(-(10**15) + 1, 10**15 - 1) | st.integers(-1_000_000, 1
 
 @given(st.lists(FLOAT_UNITS, max_size=20), SCALES)
 def test_units_survive_floats(units, scale):
-    """Fewer than 10**15 minor units, at any scale, are the nearest float, and are read back from it without noise."""
     floats = units_to_floats(np.array(units, np.int64), scale)
     assert floats.tolist() == [float(from_minor_units(unit, scale)) for unit in units]
     assert floats.tolist() == [float(written(unit, scale)) for unit in units]
@@ -216,7 +203,6 @@ def test_units_survive_floats(units, scale):
 
 @given(st.lists(FLOAT_UNITS | st.none(), max_size=20), SCALES)
 def test_arrow_decimals_survive_floats(units, scale):
-    """Arrow decimals become the nearest floats, integers and decimals again; null is NaN."""
     amounts = [None if unit is None else from_minor_units(unit, scale) for unit in units]
     column = pa.array(amounts, arrow_type(scale))
     floats = to_floats(column)
@@ -232,7 +218,6 @@ def test_arrow_decimals_survive_floats(units, scale):
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("scale", range(11))
 def test_floats_hold_15_digits(scale, sign):
-    """At every scale 10**15 - 1 minor units are accepted, and 10**15 refused, in each direction."""
     largest, refused = (from_minor_units(sign * units, scale) for units in (10**15 - 1, 10**15))
     assert to_float(largest, scale) == float(largest)
     assert to_floats(pa.array([largest], arrow_type(scale)))[0] == float(largest)
@@ -250,7 +235,6 @@ def test_floats_hold_15_digits(scale, sign):
 
 @given(FLOAT_UNITS, SCALES, st.integers(-1, 1))
 def test_neighbours_of_amounts_are_noise(units, scale, steps):
-    """A float next to the nearest one is read as the same amount, and marked as noisy."""
     nearest = float(from_minor_units(units, scale))
     given_float = np.nextafter(nearest, np.inf * steps) if steps else nearest
     read = read_floats(np.array([given_float]), scale)
@@ -262,13 +246,11 @@ def test_neighbours_of_amounts_are_noise(units, scale, steps):
 
 @given(FLOAT_UNITS.filter(lambda units: abs(units) < 10**11), SCALES, st.floats(0.001, 0.999))
 def test_floats_between_two_units_are_wrong(units, scale, fraction):
-    """What is further than 1/10,000 of a minor unit from any amount is refused, not rounded."""
     read = read_floats(np.array([(units + fraction) / 10.0**scale]), scale)
     assert (read.wrong.tolist(), read.noisy.tolist()) == ([True], [False])
 
 
 def test_minus_zero_is_zero():
-    """No float of an amount is minus zero, and a minus zero that is given is zero without noise."""
     floats = [*to_floats(pa.array([Decimal("-0.00")], arrow_type(2))), to_float(Decimal("-0.00"))]
     assert not np.signbit([*floats, *units_to_floats(np.array([0, -0]), 2)]).any()
     read = read_floats(np.array([-0.0]))
@@ -276,8 +258,7 @@ def test_minus_zero_is_zero():
     assert str(to_decimals(read.units, 2)[0].as_py()) == "0.00"
 
 
-def test_what_is_no_amount_is_marked():
-    """NaN is absent; infinite, too large and in-between floats are wrong; neither is the other."""
+def test_nan_is_absent_and_other_non_amounts_are_wrong():
     read = read_floats(np.array([np.nan, np.inf, -np.inf, 1e300, 24.335, 24.33, 0.1 + 0.2]))
     assert read.absent.tolist() == [True, *[False] * 6]
     assert read.wrong.tolist() == [False, True, True, True, True, False, False]
@@ -288,13 +269,11 @@ def test_what_is_no_amount_is_marked():
 
 
 def test_exact_amounts_become_floats():
-    """None is NaN, and what does not fit the scale is refused."""
     assert np.isnan(to_float(None))
     with pytest.raises(AmountError, match="does not fit 2 fraction digits"):
         to_float(Decimal("24.335"))
 
 
 @pytest.mark.parametrize(("text", "digits"), [("12.30", 2), ("12", 0), ("1E+3", 0), ("-0.001", 3)])
-def test_fraction_digits(text, digits):
-    """Zeros at the end count, and an exponent adds none."""
+def test_fraction_digits_count_final_zeros_not_exponents(text, digits):
     assert fraction_digits(Decimal(text)) == digits

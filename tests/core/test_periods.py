@@ -40,7 +40,6 @@ CHECKED_YEARS = (1994, 2010, 2011, 2024)
 
 
 def within(intervals, instant):
-    """Whether an instant lies in one of the intervals."""
     return any(start <= instant and (end is None or instant < end) for start, end in intervals)
 
 
@@ -77,7 +76,6 @@ def assert_as_naive(period, step):
 
 @pytest.mark.parametrize("part", [0, *also_long(1, 2, 3)])
 def test_every_zone_on_the_days_its_clocks_change(part):
-    """For every zone name, the days around each clock change contain exactly the instants with that local date."""
     for name in NAMED[part::4]:
         for day in [dt.date(2025, 6, 15), *days_with_a_change(name)]:
             assert_as_naive(aa.Period(day - DAY, day, name), dt.timedelta(minutes=90))
@@ -86,7 +84,6 @@ def test_every_zone_on_the_days_its_clocks_change(part):
 
 @given(ZONES, DATES, st.integers(0, 400), st.lists(INSTANTS, max_size=5), st.integers(-(10**11), 10**11))
 def test_any_instant_in_any_period(name, start, days, instants, microseconds):
-    """Intervals, contains and the naive local date agree for any zone, period and instant, to the microsecond."""
     period = aa.Period(start, start + min(dt.timedelta(days=days), dt.date.max - start), name)
     near = dt.datetime.combine(period.start_date, dt.time(), dt.UTC)
     if 2 <= near.year <= 9998:
@@ -101,8 +98,7 @@ def test_any_instant_in_any_period(name, start, days, instants, microseconds):
 
 
 @given(ZONES, st.sampled_from([dt.date.min, dt.date.min + DAY, dt.date.max - DAY, dt.date.max]), INSTANTS)
-def test_the_ends_of_the_calendar(name, date, instant):
-    """In years 1 and 9999 nothing overflows: an instant beyond the calendar counts as its first or last day."""
+def test_calendar_ends_do_not_overflow(name, date, instant):
     first, last = dt.datetime.min.replace(tzinfo=dt.UTC), dt.datetime.max.replace(tzinfo=dt.UTC)
     period = aa.Period(date, date, name)
     for at in (instant, first, first + 1.5 * DAY, last - 1.5 * DAY, last):
@@ -136,8 +132,7 @@ def test_a_day_that_never_was():
 @pytest.mark.parametrize(
     "name", ["", "utc", "Mars/Olympus", "../etc/passwd", "/etc/localtime", "Factory", "GMT+25", None, 5]
 )
-def test_other_names_are_refused(name):
-    """A name outside the interface is refused, even if this machine has a zone file for it."""
+def test_zone_names_outside_the_interface_are_refused(name):
     with pytest.raises(PeriodError, match="not a time zone"):
         zone(name)
     with pytest.raises(PeriodError, match="not a time zone"):
@@ -151,8 +146,7 @@ def test_the_zone_of_the_service_is_refused(use):
         use(LOCALTIME)
 
 
-def test_the_zone_of_this_machine_changes_nothing():
-    """The instants of a period do not depend on TZ."""
+def test_instants_do_not_depend_on_tz():
     program = (
         "from accounting_analytics.core.periods import Period;"
         "print(Period.of('2025-03-09', '2025-11-02', 'America/New_York').instants(),"
@@ -169,7 +163,6 @@ def test_the_zone_of_this_machine_changes_nothing():
 
 @given(DATES, DATES, st.integers(1, 500), ZONES)
 def test_months_and_windows_tile_a_period(first, second, days, name):
-    """Months and windows cover each day of the period once, in order."""
     period = aa.Period(*sorted((first, second)), name)
     if period.days > 40_000:
         period = aa.Period(max(period.start_date, dt.date.max - 40_000 * DAY), dt.date.max, name)
@@ -197,8 +190,7 @@ FEBRUARY_3 = [
 
 
 @pytest.mark.parametrize("value", FEBRUARY_3, ids=repr)
-def test_dates_of_other_libraries(value):
-    """A date, its text, midnight without a time zone and a day of pandas or numpy are the same date."""
+def test_dates_of_other_libraries_are_the_same_date(value):
     assert type(parse_date(value)) is dt.date
     assert parse_date(value) == parse_date(value, last=True) == dt.date(2025, 2, 3)
 
@@ -214,7 +206,6 @@ def test_dates_of_other_libraries(value):
     ids=str,
 )
 def test_a_period_of_pandas_has_a_first_and_a_last_day(value, first, last):
-    """As a start a month, quarter, week or year means its first day, as an end its last."""
     assert (str(parse_date(value)), str(parse_date(value, last=True))) == (first, last)
     assert str(aa.Period(value, value)) == f"{first} to {last} (UTC)"
 
@@ -251,21 +242,18 @@ def test_an_instant_is_not_a_date(value):
     ids=str,
 )
 def test_what_is_not_a_day_is_refused(value):
-    """Anything that does not mean one whole day is refused, on one line; as text only YYYY-MM-DD is a date."""
     with pytest.raises(PeriodError, match=r"^end_date .* is not a calendar date; write it like 2025-01-31$"):
         aa.Period("2025-01-01", value)
 
 
 def test_a_period_is_not_a_day():
-    """A month is refused with its first and last day, and a Period with where its days are."""
     with pytest.raises(PeriodError, match=r"^end_date '2025-02' has several days: from 2025-02-01 to 2025-02-28; name"):
         aa.Period("2025-01-01", "2025-02")
     with pytest.raises(PeriodError, match=r"^start_date is a Period; pass its start_date and its end_date$"):
         aa.Period(aa.Period.parse("2025-01"), "2025-01-31")
 
 
-def test_time_zone_objects():
-    """A ``ZoneInfo`` is its key and ``datetime.UTC`` is UTC; a zone without a name is refused."""
+def test_zone_objects_are_names_or_utc():
     assert aa.Period("2025-01-01", "2025-01-01", ZoneInfo("Asia/Tokyo")).time_zone == "Asia/Tokyo"
     assert aa.Period("2025-01-01", "2025-01-01", dt.UTC) == aa.Period("2025-01-01", "2025-01-01")
     assert zone(ZoneInfo("Asia/Tokyo")) == ZoneInfo("Asia/Tokyo")
@@ -287,7 +275,6 @@ def test_time_zone_objects():
     ],
 )
 def test_a_misspelt_zone_gets_a_suggestion(text, meant):
-    """The suggestion ignores case and blanks, and knows cities without their region."""
     with pytest.raises(PeriodError, match=f"^'{text}' is not a time zone of the interface; did you mean '{meant}'\\?$"):
         zone(text)
 
@@ -299,8 +286,7 @@ def test_other_texts_get_no_suggestion(text):
         zone(text)
 
 
-def test_names_that_never_change_their_offset():
-    """Of all names, only the abbreviations EST, MST and HST are noted to have no summer time."""
+def test_only_est_mst_and_hst_are_noted_without_summer_time():
     noted = {name: choose_zone(name).notes for name in NAMED if choose_zone(name).notes}
     assert noted.keys() == {"EST", "MST", "HST"}
     assert noted["EST"] == (
@@ -309,8 +295,7 @@ def test_names_that_never_change_their_offset():
     assert noted["HST"] == ("HST does not follow summer time: it is UTC-10:00 all year.",)
 
 
-def test_the_zone_of_a_call():
-    """The given zone is used, else the default, else UTC with a note."""
+def test_zone_is_given_default_or_utc_with_a_note():
     assert choose_zone("Asia/Tokyo", "EST") == ("Asia/Tokyo", ())
     assert choose_zone(None, ZoneInfo("Asia/Tokyo")) == ("Asia/Tokyo", ())
     assert choose_zone(None) == ("UTC", ("No time zone was given, so the days are those of UTC.",))
@@ -319,7 +304,6 @@ def test_the_zone_of_a_call():
 
 
 def test_a_period_ends_on_or_after_its_start():
-    """One day is a period; an end before the start is refused, naming both."""
     assert aa.Period.of("2025-01-01", "2025-01-01").days == 1
     with pytest.raises(PeriodError, match="2024-12-31 is before start_date 2025-01-01"):
         aa.Period.of("2025-01-01", "2024-12-31")
@@ -328,8 +312,7 @@ def test_a_period_ends_on_or_after_its_start():
 
 
 @pytest.mark.parametrize("hours", [None, 0, 5])
-def test_instants_in_utc(hours):
-    """Instants with an offset are converted; those without a time zone are in UTC."""
+def test_instants_without_a_zone_are_utc(hours):
     tz = None if hours is None else dt.timezone(dt.timedelta(hours=hours))
     instant = as_utc(dt.datetime(2025, 1, 1, 12, tzinfo=tz))
     assert instant.tzinfo is dt.UTC
@@ -337,14 +320,12 @@ def test_instants_in_utc(hours):
 
 
 @pytest.mark.parametrize(("name", "day"), [("today", "2025-05-14"), ("yesterday", "2025-05-13")])
-def test_relative_days(name, day):
-    """Today and yesterday are relative to a day, in a zone."""
+def test_today_and_yesterday_are_relative_to_a_day(name, day):
     assert aa.Period.relative(name, as_of="2025-05-14", time_zone="Asia/Tokyo") == aa.Period(day, day, "Asia/Tokyo")
 
 
 @given(DATES, st.sampled_from(["month", "quarter", "year"]))
 def test_relative_periods_adjoin(day, unit):
-    """The last period ends the day before this one starts; this one has the day and ends with its unit."""
     this = aa.Period.relative(f"this-{unit}", as_of=day)
     assert this.start_date <= day <= this.end_date
     assert len(this.months()) == {"month": 1, "quarter": 3, "year": 12}[unit]
@@ -360,16 +341,14 @@ def test_relative_periods_adjoin(day, unit):
     assert len(last.months()) == len(this.months())
 
 
-def test_relative_to_today():
-    """Without a day, today in the zone is meant."""
+def test_relative_periods_default_to_today_in_the_zone():
     tokyo = ZoneInfo("Asia/Tokyo")
     before = dt.datetime.now(tokyo).date()
     today = aa.Period.relative("today", time_zone=tokyo)
     assert before <= today.start_date == today.end_date <= dt.datetime.now(tokyo).date()
 
 
-def test_unknown_relative_periods():
-    """A misspelt name gets a suggestion, any other the list of names; the day and the zone are checked too."""
+def test_unknown_relative_periods_get_suggestions():
     assert {aa.Period.relative(name, as_of="2025-05-14").time_zone for name in RELATIVE_PERIODS} == {"UTC"}
     with pytest.raises(PeriodError, match="'Last month' is not a relative period; did you mean 'last-month'"):
         aa.Period.relative("Last month")
@@ -391,13 +370,11 @@ def test_unknown_relative_periods():
     ],
 )
 def test_periods_as_people_type_them(text, first, last):
-    """A part of the calendar, two of them, or a name relative to a day."""
     assert aa.Period.parse(text, as_of="2025-05-14", time_zone="Asia/Tokyo") == aa.Period(first, last, "Asia/Tokyo")
 
 
 @given(DATES, DATES)
 def test_two_days_are_a_period(one, other):
-    """Any two days, the earlier first, are read back; the other way round they are refused."""
     first, last = sorted((one, other))
     assert aa.Period.parse(f"{first}/{last}") == aa.Period(first, last)
     if first < last:
@@ -419,14 +396,12 @@ def test_two_days_are_a_period(one, other):
     ],
 )
 def test_periods_as_finance_people_write_them(texts, same):
-    """Halves, quarters and months by name, in either order and any case, and what to-date is abbreviated to."""
     expected = aa.Period.parse(same, as_of="2026-05-14")
     assert {aa.Period.parse(text, as_of="2026-05-14") for text in texts} == {expected}
 
 
 @given(DATES)
 def test_each_part_of_the_calendar_contains_its_days(day):
-    """The year, quarter and month of a day are those that are relative to it."""
     year = f"{day.year:04}"
     texts = {"year": year, "quarter": f"{year}-Q{(day.month + 2) // 3}", "month": f"{year}-{day.month:02}"}
     for unit, text in texts.items():
@@ -440,14 +415,12 @@ def test_each_part_of_the_calendar_contains_its_days(day):
         *("2026-02-30", "2026-3", "2026/", "/2026", "٢٠٢٦", "2026-01/2026-02/2026-03", 2026),
     ],
 )
-def test_texts_that_are_not_periods(text):
-    """The message shows how periods are written."""
+def test_texts_that_are_not_periods_are_refused_with_examples(text):
     with pytest.raises(PeriodError, match=r"is not a period; write it like 2026, 2026-H1, 2026-Q1, Q1 2026, 2026-03"):
         aa.Period.parse(text)
 
 
-def test_misspelt_periods():
-    """A misspelt name gets a suggestion; a month and a zone that do not exist are named."""
+def test_misspelt_periods_get_a_suggestion():
     for text, month in (("2026-13", "13"), ("2026-00", "00"), ("2026-13-01", "13")):
         with pytest.raises(PeriodError, match=f"'{text}' is not a period; there is no month {month}$"):
             aa.Period.parse(text)
@@ -464,7 +437,6 @@ YEARS = st.integers(1990, 2040)
 
 
 def days_of(text, first_month):
-    """First and last day of a word."""
     period = parse_period(text, first_month, as_of=AS_OF)
     return str(period.start_date), str(period.end_date)
 
@@ -492,7 +464,6 @@ def days_of(text, first_month):
     ],
 )
 def test_words_of_a_fiscal_year_from_july(text, first, last):
-    """Units and relative names are of the fiscal year; months, days and ranges are the same in any."""
     assert days_of(text, 7) == (first, last)
 
 
@@ -527,7 +498,6 @@ def test_words_of_a_fiscal_year_from_july(text, first, last):
     ],
 )
 def test_words_with_two_readings_are_refused_with_both(text, readings):
-    """Each reading is written in a form that is accepted."""
     with pytest.raises(PeriodError) as refused:
         parse_period(text, 7)
     assert readings in str(refused.value)
@@ -536,7 +506,6 @@ def test_words_with_two_readings_are_refused_with_both(text, readings):
 
 @given(YEARS, st.sampled_from(["", "H1", "H2", "Q1", "Q2", "Q3", "Q4"]), WITHIN)
 def test_each_named_reading_is_accepted(year, part, first_month):
-    """What the refusal says to write is a period, and its three readings are of other days."""
     with pytest.raises(PeriodError) as refused:
         parse_period(f"{year}-{part}" if part else f"{year}", first_month)
     message = str(refused.value).partition(": of the calendar, ")[2].removesuffix("; write one of these")
@@ -546,7 +515,6 @@ def test_each_named_reading_is_accepted(year, part, first_month):
 
 @given(YEARS, st.sampled_from([("", 12), ("-H", 6), ("-Q", 3)]), MONTHS)
 def test_units_tile_the_fiscal_year(year, part, first_month):
-    """Halves and quarters adjoin, and are the whole year; whole years and quarters are called as they are asked for."""
     (suffix, months), name = part, f"{year}/{(year + 1) % 100:02}" if first_month > 1 else f"{year}"
     words = [f"{name}{suffix}{number}" for number in range(1, 12 // months + 1)] if suffix else [name]
     found = [parse_period(word, first_month) for word in words]
@@ -560,7 +528,6 @@ def test_units_tile_the_fiscal_year(year, part, first_month):
 
 @given(st.dates(dt.date(1990, 1, 1), dt.date(2040, 1, 1)), st.sampled_from(["month", "quarter", "year"]), MONTHS)
 def test_relative_units_are_those_of_pandas(day, unit, first_month):
-    """A second calculation of the quarters and years that begin in a month."""
     frequency = {"month": "M", "quarter": "Q", "year": "Y"}[unit]
     if unit != "month":
         frequency += (
@@ -587,14 +554,12 @@ def test_relative_units_are_those_of_pandas(day, unit, first_month):
         ("Q2 26", 1, "did you mean 'Q2 2026'"),
     ],
 )
-def test_words_that_are_no_fiscal_period(text, first_month, message):
-    """Each says what to write instead."""
+def test_words_that_are_no_fiscal_period_name_another(text, first_month, message):
     with pytest.raises(PeriodError, match=message):
         parse_period(text, first_month)
 
 
-def test_columns_of_statements(demo_company):
-    """Headings and keys of a fiscal year say which; a column of a list is read, and called, in its words."""
+def test_headings_and_keys_name_the_fiscal_year(demo_company):
     client, days = demo_company.client, ("2025-01-01", "2025-06-30")
     ledgers = aa.discover_ledgers(client, *days)
     lines = aa.load_line_entries(client, ledgers["id"], *days)
@@ -619,8 +584,7 @@ def test_columns_of_statements(demo_company):
         ("2026-06-30", "30 Jun 2026"),
     ],
 )
-def test_days_in_sentences(days, text):
-    """Sentences name whole months, or the first and last day, and the zone where it is not said elsewhere."""
+def test_sentences_name_months_or_days_and_zone(days, text):
     period = aa.Period.parse(days, time_zone="America/New_York")
     assert days_label(period) == text
     assert period_label(period) == f"{text} (America/New_York)"

@@ -50,7 +50,6 @@ def line_entries(scale=2, *, exact=False, **columns):
 
 
 def test_a_valid_table_passes_unchanged():
-    """A valid table is returned unchanged; optional columns may be absent. Decimals become floats."""
     frame = line_entries()
     assert frame["amount"].dtype == np.float64
     exact = line_entries(exact=True)
@@ -66,7 +65,6 @@ def test_a_valid_table_passes_unchanged():
 
 @pytest.mark.parametrize("scale", [0, 10])
 def test_tables_without_rows_are_valid(scale):
-    """The empty table of every kind is valid at every scale, and keeps the scale."""
     for table in TABLES:
         frame = table.checked(table.without_rows(scale))
         assert frame.empty
@@ -75,7 +73,6 @@ def test_tables_without_rows_are_valid(scale):
 
 
 def test_dtypes_name_every_column():
-    """Every column, required or not, has a dtype; amounts are float64."""
     for table in TABLES:
         dtypes = table.dtypes()
         assert set(dtypes) == set(table.to_schema().columns)
@@ -83,7 +80,6 @@ def test_dtypes_name_every_column():
 
 
 def test_amount_columns_are_those_of_the_interface():
-    """The columns annotated ``Any`` are exactly the amounts."""
     assert LineEntries.amount_columns() == ["amount", "signed_amount", "transaction_amount"]
     assert Ledgers.amount_columns() == []
     assert CashFlowLines.amount_columns() == ["amount"]
@@ -103,7 +99,6 @@ def test_amount_columns_are_those_of_the_interface():
     ],
 )
 def test_a_wrong_table_is_refused_by_column_and_rule(columns, column, rule):
-    """The message names the column and the rule, and contains no value."""
     with pytest.raises(FrameError, match=rule) as caught:
         LineEntries.checked(line_entries(**columns))
     assert column in str(caught.value)
@@ -112,7 +107,6 @@ def test_a_wrong_table_is_refused_by_column_and_rule(columns, column, rule):
 
 
 def test_other_columns_are_named():
-    """An undeclared and a missing column are refused, and one of local dates with the dtype that the table has."""
     for frame, message in (
         (line_entries().assign(memo=CANARY), "memo: column is not part of this table"),
         (line_entries().drop(columns="journal_entry_id"), "journal_entry_id: column is missing"),
@@ -143,7 +137,6 @@ OTHER_DTYPES = [
 
 @pytest.mark.parametrize(("column", "dtype"), OTHER_DTYPES)
 def test_other_dtypes_of_the_same_values_are_accepted(column, dtype):
-    """What saving, joining or another engine changes is changed back; a table in between is refused by column."""
     frame, given = line_entries(), line_entries().astype({column: dtype})
     pd.testing.assert_frame_equal(LineEntries.checked(given), frame)
     if column != "amount" and not (dtype == "object" and column != "datetime"):  # Pandera takes objects that are text
@@ -159,7 +152,6 @@ def test_instants_without_a_zone_are_utc():
 
 
 def test_values_are_not_converted_where_they_would_change():
-    """Nanoseconds, text in place of instants, and dates of something else are refused, naming the column."""
     frame = line_entries()
     instants = frame["datetime"].dt.as_unit("ns") + pd.Timedelta(1, "ns")
     for column in (instants, instants.astype("str"), frame["amount"]):
@@ -171,7 +163,6 @@ def test_values_are_not_converted_where_they_would_change():
 
 
 def test_ids_are_text():
-    """Ids that were parsed as numbers are refused, also inside a column of objects."""
     for ids in ([1, 2, 3], [1.0, 2.0, 3.0], pd.Series(["led_1", 2, "led_3"], dtype="object")):
         with pytest.raises(FrameError, match="ledger_id: dtype is not"):
             LineEntries.checked(line_entries().assign(ledger_id=ids))
@@ -181,13 +172,11 @@ def test_ids_are_text():
     "dtype", ["float16", "float32", pd.ArrowDtype(pa.float32()), "bool", "str", "datetime64[us]", "complex128"], ids=str
 )
 def test_amounts_of_other_dtypes_are_refused(dtype):
-    """Floats of fewer than 64 bits, booleans and text are not exact amounts."""
     with pytest.raises(FrameError, match=r"'amount' holds .*not exact amounts: float64 of whole minor units"):
         LineEntries.checked(line_entries().astype({"amount": dtype}))
 
 
 def test_a_float_between_two_units_is_not_valid():
-    """One float that is not the nearest to whole minor units makes a table invalid, at its own scale only."""
     off = line_entries(amount=[Decimal(100), Decimal("60.1"), Decimal(40)], signed_amount=[-100, Decimal("60.1"), 40])
     LineEntries.require_valid(off)
     for wrong in (np.nextafter(60.1, 61), 60.105, np.inf, 1e13):
@@ -200,7 +189,6 @@ def test_a_float_between_two_units_is_not_valid():
 
 
 def test_noise_of_arithmetic_is_removed_and_counted():
-    """A frame calculated with floats is taken back: noise is removed and counted, anything else refused by id."""
     frame = line_entries(
         amount=[Decimal("0.30"), Decimal("0.10"), Decimal("0.20")],
         signed_amount=[Decimal("-0.30"), Decimal("0.10"), Decimal("0.20")],
@@ -217,8 +205,7 @@ def test_noise_of_arithmetic_is_removed_and_counted():
         LineEntries.checked(frame.assign(amount=[np.nan, 0.1, 0.2]))
 
 
-def test_the_scale_is_the_stated_one():
-    """A decimal dtype, an argument and attrs state the scale; else it is 2, which is noted; others are refused."""
+def test_scale_is_of_dtype_argument_or_attrs_else_two():
     frame = line_entries(scale=3)
     assert LineEntries.checked(frame).attrs["scale"] == 3
     for attrs in ({"load": {"scale": 3}}, {"scale": 3, "load": {"scale": 3}}):
@@ -244,8 +231,7 @@ def test_the_scale_is_the_stated_one():
             LineEntries.checked(line_entries(), scale=wrong)
 
 
-def test_the_columns_and_attributes_of_a_frame_stay():
-    """Checking changes no given frame, and the table states what the frame stated."""
+def test_checking_changes_no_given_frame():
     frame = line_entries()
     frame.attrs |= {"notes": ("1 line sent twice.",), "load": {"lines": 3}}
     given = frame.astype({"id": "category"})
@@ -277,13 +263,11 @@ OTHERS = {
 
 @pytest.mark.parametrize("form", OTHERS)
 def test_a_saved_table_is_taken_back(form):
-    """Files and other engines give a frame back that is the same table, whatever dtypes they choose."""
     for frame in (line_entries(), line_entries(exact=True)):  # most return decimals as objects
         pd.testing.assert_frame_equal(LineEntries.checked(OTHERS[form](frame), scale=2), line_entries())
 
 
 def test_many_failures_stay_one_short_line():
-    """Thousands of failing rows give one line of bounded length."""
     frame = pd.concat([line_entries(id=[CANARY] * 3, ledger_id=[None] * 3, debit_credit=[CANARY] * 3)] * 1000)
     with pytest.raises(FrameError) as caught:
         LineEntries.checked(frame.reset_index(drop=True))

@@ -42,8 +42,7 @@ TEN = dt.datetime(2026, 1, 15, 10, tzinfo=dt.UTC)
         (" -1.50 ", "-1.50"),
     ],
 )
-def test_certain_amounts(text, amount):
-    """An amount whose decimal mark is certain is read with every digit, whatever separates the cells."""
+def test_certain_amounts_are_read_with_every_digit(text, amount):
     for separator in (",", ";", "\t", None):
         assert str(read_amount(text, separator)) == amount
 
@@ -59,7 +58,6 @@ def test_three_digits_after_one_mark():
     "cell", ["four", "-1.2E+15", "1,23457E+11", "Apr 50", "#####", "1.50 EUR", "1.2.3", "", True, TEN, Decimal("1e40")]
 )
 def test_other_cells_are_not_amounts(cell):
-    """What is not an amount, or lost its digits, is refused."""
     assert isinstance(read_amount(cell, None), Invalid)
 
 
@@ -78,13 +76,11 @@ def test_other_cells_are_not_amounts(cell):
         dt.datetime(2026, 1, 15, 9, 59, 59, 999_900),  # noqa: DTZ001 (as a workbook stores it)
     ],
 )
-def test_certain_dates(text):
-    """The forms of spreadsheets mean one instant."""
+def test_forms_of_spreadsheets_mean_one_instant(text):
     assert read_instant(text) == TEN
 
 
-def test_the_order_of_day_and_month():
-    """Between points the day is first; elsewhere a date is refused if both orders give a day."""
+def test_day_is_first_between_points_else_ambiguity_is_refused():
     assert read_instant("3.4.2026").month == read_instant("4/4/2026").month == 4
     assert read_instant("15.01.2026") == dt.datetime(2026, 1, 15, tzinfo=dt.UTC)
     assert "does not show which number is the day and which the month" in read_instant("3/4/2026").reason
@@ -96,7 +92,6 @@ def test_the_order_of_day_and_month():
      "46037.41667", "15. Jan", "###", True, Decimal("46037.4166666667"), Decimal(20260115)],
 )  # fmt: skip
 def test_other_cells_are_not_dates(cell):
-    """What is not a date, or not a certain one, is refused."""
     assert isinstance(read_instant(cell), Invalid)
 
 
@@ -118,7 +113,6 @@ def test_the_first_and_the_last_years_are_refused(cell):
     ["=1+1", "+1", "-x", "@a", "'", "00123", "1e5", "3-4", "12:30", "MAR1", "1-Mar", "2 May 2026", "TRUE", "5 pm"],
 )
 def test_converted_text_gets_an_apostrophe(text):
-    """A formula, a number, a date and a boolean are marked as text."""
     assert guard(text) == f"'{text}"
 
 
@@ -126,19 +120,16 @@ def test_converted_text_gets_an_apostrophe(text):
     "text", ["", "txn_12", "blue-bottle-82e039", "march of dimes", "Expenses:Meals", "Marketing", "May"]
 )
 def test_other_text_is_unchanged(text):
-    """Names and ids stay as they are."""
     assert guard(text) == text
 
 
 @pytest.mark.parametrize("character", FORMULA_START)
 def test_formulas_get_an_apostrophe(character):
-    """Each character by which a spreadsheet recognizes a formula, also the wide ones of East Asian text."""
     assert guard(f"{character}1+1") == f"'{character}1+1"
 
 
 @given(text=st.text(max_size=20))
 def test_any_text_is_read_back(text):
-    """Reading removes exactly what was added."""
     assert unguard(guard(text)) == text
 
 
@@ -163,8 +154,7 @@ def read(tmp_path):
     return run
 
 
-def test_columns_of_every_kind(read):
-    """Columns are found in any order and spelling, beside others; each value is of the kind of its column."""
+def test_columns_are_found_in_any_order_and_spelling(read):
     table = read("note;AMOUNT; id ;time\nmine;-1.234,50;'00123;10.03.2025 12:00\n;;;\n;2;x;\n", encoding="utf-16")
     assert list(table.rows()) == [
         (2, {"id": "00123", "text": "", "amount": Decimal("-1234.50"), "time": NOON}),
@@ -174,8 +164,7 @@ def test_columns_of_every_kind(read):
     assert (table.others, table.separator) == (("note",), ";")
 
 
-def test_cells_of_a_workbook(tmp_path):
-    """Numbers and dates of a workbook are values too; a number in place of an id, or hidden rows, do not get lost."""
+def test_workbook_cells_are_values_and_hidden_rows_stay(tmp_path):
     workbook = openpyxl.Workbook()
     for row in (["id", "text", "amount", "time"], ["a", 7, 1.5, NOON.replace(tzinfo=None)], [123, True, None, None]):
         workbook.active.append(row)
@@ -198,8 +187,7 @@ def test_a_formula_without_a_result_is_refused(tmp_path):
         read_table(tmp_path / "table.xlsx", COLUMNS, what="a table")
 
 
-def test_every_problem_with_its_rows(read):
-    """Problems are in the order of their rows, rows with the same one together, as an error of the caller's class."""
+def test_problems_are_in_row_order_and_joined(read):
     table = read("id,amount\na,x\n,1\nTRUE,\n,2\n,3\n,4\n")
     table.problems.add("this is not a pair", 2)
     with pytest.raises(PlanError) as caught:
@@ -231,14 +219,12 @@ def test_every_problem_with_its_rows(read):
     ],
 )
 def test_other_files_are_refused(read, text, message):
-    """A file without the columns, and rows of another number of cells, are refused."""
     with pytest.raises(InputError) as caught:
         read(text)
     assert message in str(caught.value)
 
 
 def test_rows_without_a_decision_are_left_out(read):
-    """Where one column decides, rows without it are left out, whatever else they hold; however wrong."""
     table = read('id,amount,text\na,1234,yes\n5,###, \nb,"1,50",\n', deciding="text")
     assert list(table.rows()) == [(2, {"id": "a", "text": "yes", "amount": Decimal(1234), "time": None})]
     table.problems.refuse()
