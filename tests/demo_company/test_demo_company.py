@@ -42,7 +42,6 @@ def served(demo_company):
 
 
 def test_the_service_has_every_line(served, lines):
-    """The served lines are those of the file, with their ledgers, sides, amounts, times and texts."""
     _, served = served
     columns = ["ledger_id", "datetime", "debit_credit", "amount", "description", "journal_entry_description"]
     given = lines.rename(columns={"ledger": "ledger_id", "entry_description": "journal_entry_description"})
@@ -56,7 +55,6 @@ def test_the_service_has_every_line(served, lines):
 
 
 def test_the_books_are_realistic(lines):
-    """Balanced entries of every kind, near midnight and changed clocks too, of which a tenth is uncategorized."""
     assert 2800 <= lines["entry_id"].nunique() <= 3500
     assert set(lines.groupby("entry_id")["signed"].sum()) == {0}
     assert LINES.stat().st_size < 400_000
@@ -76,8 +74,7 @@ def test_the_books_are_realistic(lines):
     assert set(lines["review_status"].dropna()) == {"reviewed", "unreviewed"}
 
 
-def test_the_company_is_served(demo_company, fork_server, tmp_path):
-    """Its client, and one connected by its environment, reach the same books; its repr hides the token."""
+def test_company_is_served_to_its_client_and_environment(demo_company, fork_server, tmp_path):
     assert isinstance(demo_company, DemoCompany)
     report = demo_company.client.retrieve_cash_flow_report(demo_company.start_date, demo_company.end_date)
     assert report.ending_cash_balance
@@ -92,7 +89,6 @@ def test_the_company_is_served(demo_company, fork_server, tmp_path):
 
 @pytest.mark.long
 def test_every_demo_company_has_the_same_lines(demo_company):
-    """Local books of one demo company are those of the next: no id is random, those of tags included."""
     with aa.demo() as other:
         ledgers = aa.discover_ledgers(other.client, "2025-01-01", "2025-03-31")["id"]
         loads = [
@@ -105,7 +101,6 @@ def test_every_demo_company_has_the_same_lines(demo_company):
 
 @pytest.mark.long
 def test_serving_it_loads_no_charts_and_no_notebooks():
-    """Commands with --demo do not wait for the libraries of charts, nor the demo run for those of notebooks."""
     code = (
         "import sys; from accounting_analytics.demo_company import demo; print(*sys.modules);"
         "from accounting_analytics.demo_company import run_demo; print(*sys.modules)"
@@ -117,8 +112,7 @@ def test_serving_it_loads_no_charts_and_no_notebooks():
     assert whole_loop & {"plotly", "nbformat", "nbconvert"} == {"plotly"}
 
 
-def test_closing_stops_it():
-    """A closed company refuses connections and leaves no database; closing again does nothing."""
+def test_closing_refuses_connections_and_leaves_no_database():
     company = aa.demo()
     assert company.database.exists()
     company.close()
@@ -130,7 +124,6 @@ def test_closing_stops_it():
 
 @pytest.mark.long
 def test_it_closes_when_the_interpreter_exits(tmp_path):
-    """A script that does not close the company ends without a hang, and the temporary database is deleted."""
     code = "import accounting_analytics as aa; print(aa.demo().database)"
     environment = os.environ | {"TMPDIR": str(tmp_path)}
     arguments = [sys.executable, "-W", "error", "-c", code]
@@ -139,8 +132,7 @@ def test_it_closes_when_the_interpreter_exits(tmp_path):
     assert not Path(ended.stdout.strip()).parent.exists()
 
 
-def test_a_given_database_is_kept(tmp_path):
-    """In a given file the books are created once, and served again with later changes."""
+def test_given_database_is_created_once_and_kept(tmp_path):
     database = tmp_path / "company.db"
     with aa.demo(database=database) as company:
         page = company.client.list_line_entries("led_card", "2025-01-02", "2025-01-31", time_zone="America/New_York")
@@ -158,7 +150,6 @@ def test_a_given_database_is_kept(tmp_path):
 
 
 def test_the_rules_categorize_most_transactions(served):
-    """The sample rules give a category to most of the queue, not all of it, and most rules match something."""
     ledgers, lines = served
     queue = aa.uncategorized_queue(aa.Books(lines, ledgers))
     rules = aa.load_rules(PROJECT / "data" / "rules.toml")
@@ -168,8 +159,7 @@ def test_the_rules_categorize_most_transactions(served):
     assert ledgers["parent_known"].all()
 
 
-def test_a_missing_folder_is_refused(tmp_path):
-    """A folder of notebooks that does not exist is refused."""
+def test_missing_folder_of_notebooks_is_refused(tmp_path):
     with pytest.raises(ConfigurationError, match="does not exist"):
         open_lab(tmp_path / "notebooks")
 

@@ -41,7 +41,6 @@ def exported_files(text):
 
 
 def test_every_step_is_printed(demo_run):
-    """The steps follow each other, each with its result: what was loaded, that it is complete, and that it ties."""
     folder, text = demo_run
     steps = re.findall(r"^(\w+): +\S", text, re.MULTILINE)
     assert steps == ["Loaded", "Complete", "Reconciled", "Exported", "Pack"]
@@ -56,7 +55,6 @@ def test_every_step_is_printed(demo_run):
 
 
 def test_the_run_ends_with_the_pack_of_the_last_month(demo_run):
-    """The page is that of June 2026, is proven, and has the fingerprint that the run prints."""
     folder, text = demo_run
     page = Path(re.search(r"^Pack: +(\S+)$", text, re.MULTILINE)[1])
     assert page == folder / "harbor-lane-coffee-roasters_2026-06.html"
@@ -68,7 +66,6 @@ def test_the_run_ends_with_the_pack_of_the_last_month(demo_run):
 
 
 def test_an_impossible_folder_is_refused(tmp_path):
-    """A folder that cannot be created is refused first."""
     (tmp_path / "file").write_text("a file", encoding="utf-8")
     with pytest.raises(InputError, match=r"the folder .* cannot be created"):
         run_demo(tmp_path / "file" / "below", echo=lambda _: None)
