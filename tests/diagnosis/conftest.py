@@ -96,5 +96,4 @@ def finding_of():
 
 @pytest.fixture
 def failed_checks():
-    """Return a function that returns the names of the checks that failed."""
     return lambda diagnosis: [finding.check for finding in diagnosis.failed]

@@ -23,8 +23,7 @@ from accounting_analytics.service.server import running
 PERIOD = aa.Period.of("2025-01-01", "2025-02-10")
 
 
-def test_a_wrong_token(books, finding_of):
-    """401: authentication failed, the token is not repeated, no other check fails."""
+def test_wrong_token_fails_authentication_alone(books, finding_of):
     with books.connect(token="not-the-token-of-these-books") as client:
         diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
     assert [finding.check for finding in diagnosis.failed] == ["authentication"]
@@ -35,8 +34,7 @@ def test_a_wrong_token(books, finding_of):
     assert diagnosis.exit_code == 4
 
 
-def test_another_instance(books, finding_of):
-    """404: the instance is unknown, or the token is not for it; the finding names it and its setting."""
+def test_unknown_instance_is_named_with_its_setting(books, finding_of):
     with books.connect(instance_id="another-instance") as client:
         diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
     finding = finding_of(diagnosis, "authentication")
@@ -46,8 +44,7 @@ def test_another_instance(books, finding_of):
     assert diagnosis.exit_code == 4
 
 
-def test_no_permission(diagnose_books, diagnose_service, distortion, finding_of):
-    """403 on reports or line entries is a failed permission, not a failed authentication."""
+def test_refused_permission_is_no_failed_authentication(diagnose_books, diagnose_service, distortion, finding_of):
     diagnosis = diagnose_books(distortion(status=lambda path, _: 403 if path.endswith("/cash-flow") else None))
     assert [finding.check for finding in diagnosis.failed] == ["read reports"]
     assert finding_of(diagnosis, "authentication").verdict == "ok"
@@ -57,8 +54,7 @@ def test_no_permission(diagnose_books, diagnose_service, distortion, finding_of)
     assert diagnosis.exit_code == 4
 
 
-def test_the_clock(diagnose_service, finding_of):
-    """A service whose date is an hour off fails the check, two minutes are a warning; an unreadable date is none."""
+def test_clock_an_hour_off_fails_two_minutes_warn(diagnose_service, finding_of):
     for seconds, verdict, text, exit_code in (
         (-3600, "failed", "60 minutes ahead of the service's", 4),
         (3600, "failed", "60 minutes behind the service's", 4),
@@ -73,8 +69,7 @@ def test_the_clock(diagnose_service, finding_of):
     assert finding_of(diagnose_service(date="half past nine"), "clock").verdict == "not checked"
 
 
-def test_a_dead_port(books, finding_of):
-    """A dead port: reachable failed with the address, the rest not checked."""
+def test_dead_port_is_unreachable_and_the_rest_unchecked(books, finding_of):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
@@ -86,15 +81,13 @@ def test_a_dead_port(books, finding_of):
     assert diagnosis.exit_code == 4
 
 
-def test_a_service_that_fails(diagnose_books, distortion, finding_of):
-    """5xx: the service is not reachable, with the status."""
+def test_failing_service_is_unreachable_with_its_status(diagnose_books, distortion, finding_of):
     diagnosis = diagnose_books(distortion(status=lambda *_: 503))
     assert [finding.check for finding in diagnosis.failed] == ["reachable"]
     assert "503" in finding_of(diagnosis, "reachable").message
 
 
-def test_plain_http():
-    """Plain HTTP to another machine is a warning; TLS is not, nor is loopback."""
+def test_plain_http_to_another_machine_is_a_warning():
     assert check_reachable("http://ledgers.example.com", FirstResponse(None)).verdict == "warning"
     assert "token" in check_reachable("http://ledgers.example.com", FirstResponse(None)).message
     assert "TLS" in check_reachable("https://ledgers.example.com", FirstResponse(None)).message
@@ -102,8 +95,7 @@ def test_plain_http():
         assert check_reachable(address, FirstResponse(None)).verdict == "ok"
 
 
-def test_the_rate_limit(books, finding_of):
-    """The rate limit that the service states is reported."""
+def test_stated_rate_limit_is_reported(books, finding_of):
     options = ServiceOptions(requests_per_minute=320)
     with running(books.database, options) as service, books.connect(service.base_url) as client:
         day = aa.Period.of("2025-02-05", "2025-02-05")
@@ -111,8 +103,7 @@ def test_the_rate_limit(books, finding_of):
     assert "320 requests per minute" in finding_of(Diagnosis("", None, findings), "rate limit").message
 
 
-def test_the_last_three_months(books):
-    """Without a period the last three full months are checked; the last has cash flow and is at most a year ago."""
+def test_last_three_full_months_are_checked_by_default(books):
     with books.connect() as client:
         for today in (dt.date(2025, 3, 1), dt.date(2025, 6, 15)):
             assert CheckedBooks(client, None, today, "UTC").period == aa.Period.of("2024-12-01", "2025-02-28")
@@ -120,8 +111,7 @@ def test_the_last_three_months(books):
             CheckedBooks(client, None, dt.date(2027, 6, 15), "UTC").period  # noqa: B018
 
 
-def test_books_that_start_later(posted_books):
-    """Months before the start of the books, which a service refuses, are left out."""
+def test_refused_months_before_the_books_are_left_out(posted_books):
     opened = ("2025-02-03", {"bank": 5, "opening balance retained earnings": -5})
     access = posted_books.create([opened], {"bank": "bank_account"}, entries_start=dt.date(2025, 2, 1))
     with access.client() as client:

@@ -10,9 +10,7 @@ import accounting_analytics as aa
 CENT = Decimal("0.01")
 
 
-def test_a_wrong_ending_balance(diagnose_books, failed_checks, distortion, books, finding_of):
-    """An extra cent at the end of each report: no day starts where the last ended, nor is it what the lines make."""
-
+def test_extra_cent_in_ending_balances_is_found(diagnose_books, failed_checks, distortion, books, finding_of):
     def change_response(path, _params, body):
         if path.endswith("/cash-flow"):
             for one in body["ending_balances"]:
@@ -27,9 +25,7 @@ def test_a_wrong_ending_balance(diagnose_books, failed_checks, distortion, books
     assert diagnosis.exit_code == 3
 
 
-def test_flows_that_are_not_the_change_of_cash(diagnose_books, distortion, books, finding_of):
-    """A flow that is a cent too large in every report is not what the lines make, and is named by its ledger."""
-
+def test_flow_a_cent_too_large_is_named_by_its_ledger(diagnose_books, distortion, books, finding_of):
     def change_response(path, _params, body):
         if path.endswith("/cash-flow") and (rent := books.flow_of(body, books.rent)):
             rent["net_cash_flow"] -= CENT
@@ -42,8 +38,7 @@ def test_flows_that_are_not_the_change_of_cash(diagnose_books, distortion, books
 @pytest.mark.parametrize(
     "moved", [("2025-01-01/2025-02-10", "months add up"), *also_long(("2025-02-01/2025-02-10", "days add up"))]
 )
-def test_a_flow_moved_to_another_ledger_in_one_report(diagnose_books, distortion, books, finding_of, moved):
-    """A flow that one report has on another category fails the sum of its parts."""
+def test_flow_moved_in_one_report_fails_the_sum(diagnose_books, distortion, books, finding_of, moved):
     days, check = moved
 
     def change_response(path, params, body):
@@ -59,8 +54,7 @@ def test_a_flow_moved_to_another_ledger_in_one_report(diagnose_books, distortion
     assert diagnosis.exit_code == 3
 
 
-def test_short_periods(diagnose_books, finding_of):
-    """A month is split in two; one day cannot be split, and is not checked."""
+def test_month_is_split_in_two_but_not_one_day(diagnose_books, finding_of):
     for start, verdict in (("2025-02-01", "ok"), ("2025-02-10", "not checked")):
         diagnosis = diagnose_books(period=aa.Period.of(start, "2025-02-10"))
         assert diagnosis.failed == ()
@@ -68,8 +62,7 @@ def test_short_periods(diagnose_books, finding_of):
 
 
 @pytest.mark.long
-def test_a_period_without_entries(diagnose_books, finding_of):
-    """Without cash flow, checks of flows are not made, and say so."""
+def test_flows_are_unchecked_in_a_period_without_entries(diagnose_books, finding_of):
     diagnosis = diagnose_books(period=aa.Period.of("2024-01-01", "2024-02-29"))
     assert diagnosis.failed == ()
     for check in ("months add up", "days add up", "complete", "reconciled"):
@@ -77,9 +70,7 @@ def test_a_period_without_entries(diagnose_books, finding_of):
         assert finding_of(diagnosis, check).message.startswith("because")
 
 
-def test_a_missing_line(diagnose_books, failed_checks, distortion, books, finding_of):
-    """A line that is on no page is named by its entry and by the report."""
-
+def test_missing_line_is_named_by_entry_and_report(diagnose_books, failed_checks, distortion, books, finding_of):
     def change_response(path, _params, body):
         if books.rent in path:
             body["records"] = [line for line in body["records"] if line["amount"] != Decimal("1250.00")]
@@ -90,9 +81,7 @@ def test_a_missing_line(diagnose_books, failed_checks, distortion, books, findin
 
 
 @pytest.mark.long
-def test_reports_without_lines(diagnose_books, distortion):
-    """Reports without lines are compared by ledger."""
-
+def test_reports_without_lines_are_compared_by_ledger(diagnose_books, distortion):
     def change_response(_path, _params, body):
         for ledger in body.get("cash_flow_ledgers", ()):
             ledger["lines"] = []
@@ -101,8 +90,7 @@ def test_reports_without_lines(diagnose_books, distortion):
 
 
 @pytest.mark.long
-def test_line_ids_of_the_cash_side(diagnose_books, distortion, books):
-    """Reports with line ids of the cash side are compared by journal entry."""
+def test_reports_with_cash_line_ids_are_compared_by_entry(diagnose_books, distortion, books):
     with books.connect() as client:
         lines = [
             line

@@ -13,7 +13,6 @@ HOSTILE = "<script>alert(1)</script>\x1b[31m\n" + "words " * 30
 
 
 def diagnosis(*findings):
-    """Return a diagnosis of findings."""
     return Diagnosis("Service http://ledgers.test", aa.Period.of("2025-01-01", "2025-01-31"), findings)
 
 
@@ -41,8 +40,7 @@ def configured(books, monkeypatch, tmp_path):
         ((Part.SERVICE, Part.MACHINE, Part.BOOKS), 2),
     ],
 )
-def test_exit_codes(parts, code):
-    """The exit code is that of the cause: configuration before service before books; warnings have none."""
+def test_exit_code_is_configuration_then_service_then_books(parts, code):
     warned = Finding(Verdict.WARNING, "little space", part=Part.MACHINE, check="disk")
     failures = (Finding(Verdict.FAILED, "message", part=part, check="check") for part in parts)
     assert diagnosis(warned, *failures).exit_code == code
@@ -52,7 +50,6 @@ def test_exit_codes(parts, code):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_text_has_the_given_width(width):
-    """No line is wider, long text is indented under itself, and control characters are replaced."""
     finding = Finding(Verdict.FAILED, HOSTILE, "do " * 50, part=Part.BOOKS, check="complete")
     lines = diagnosis(finding).explain(width).splitlines()
     assert max(map(len, lines)) <= width
@@ -62,14 +59,12 @@ def test_text_has_the_given_width(width):
 
 
 def test_repeated_advice_is_printed_once():
-    """A next step of several checks is printed under the first of them; the table has it in every row."""
     one = diagnosis(*(Finding(Verdict.FAILED, "message", "ask them", check=name) for name in ("first", "second")))
     assert one.explain().count("-> ask them") == 1
     assert list(one.frame["next step"]) == ["ask them", "ask them"]
 
 
 def test_html_and_table_are_escaped():
-    """HTML escapes text from the books; table and JSON have it without control characters."""
     one = diagnosis(Finding(Verdict.FAILED, HOSTILE, "step", check="complete"))
     assert "<script>" not in one._repr_html_()
     assert "&lt;script&gt;" in one._repr_html_()
@@ -79,8 +74,7 @@ def test_html_and_table_are_escaped():
 
 
 @pytest.mark.long
-def test_the_configured_service(configured, finding_of):
-    """Without a client the configured service is checked, in its zone; sources are reported, values and secrets not."""
+def test_configured_service_is_checked_without_values_or_secrets(configured, finding_of):
     result = aa.doctor(None, "2025-02-01", "2025-02-05")
     assert result.failed == (), result
     assert result.period == aa.Period.of("2025-02-01", "2025-02-05", "Europe/Berlin")
@@ -97,8 +91,7 @@ def test_the_configured_service(configured, finding_of):
         *(("REQUESTS_PER_MINUTE", "many"), ("PROFILE", "none")),
     ],
 )
-def test_invalid_settings(monkeypatch, setting, value):
-    """Each invalid setting is named by a finding, not an exception."""
+def test_invalid_settings_are_findings(monkeypatch, setting, value):
     monkeypatch.setenv(f"ACCOUNTING_ANALYTICS_{setting}", value)
     client, finding = check_configuration(None, None)
     assert (client, finding.verdict) == (None, "failed")
@@ -107,7 +100,6 @@ def test_invalid_settings(monkeypatch, setting, value):
 
 @pytest.mark.usefixtures("configured")
 def test_invalid_periods_are_refused():
-    """A missing day, an end before the start and an unknown zone are refused before any check."""
     with pytest.raises(InputError, match="both start_date and end_date"):
         aa.doctor(None, "2025-01-01")
     with pytest.raises(PeriodError, match="before"):
@@ -117,7 +109,6 @@ def test_invalid_periods_are_refused():
 
 
 def test_consistent_books_pass_every_check(diagnose_books, distortion):
-    """Without distortion every check of the books passes; fewer than a hundred reports and lines are requested."""
     recorder = distortion()
     diagnosis = diagnose_books(recorder)
     books = [finding for finding in diagnosis.findings if finding.part == "The books"]
@@ -129,9 +120,7 @@ def test_consistent_books_pass_every_check(diagnose_books, distortion):
     assert len(recorder.requests) < 100
 
 
-def test_a_service_that_fails(diagnose_books, failed_checks, distortion, finding_of):
-    """When a daily report is a 503, one check fails and the rest is not made: exit code 4."""
-
+def test_failing_daily_report_fails_one_check_and_exits_4(diagnose_books, failed_checks, distortion, finding_of):
     def status(path, params):
         return (
             503 if path.endswith("/cash-flow") and params["start_date"] == params["end_date"] == "2025-02-09" else None

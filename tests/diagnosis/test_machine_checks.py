@@ -28,8 +28,7 @@ def zone_folders():
     zoneinfo.reset_tzpath(to=before)
 
 
-def test_a_zone_without_data(monkeypatch):
-    """A zone of the interface that does not open here fails the check by its name."""
+def test_zone_without_data_is_named(monkeypatch):
     names = time_zone_names() | {"Mars/Olympus"}
     monkeypatch.setitem(check_time_zones.__globals__, "time_zone_names", lambda: names)
     finding = run_check(Part.MACHINE, "time zones", check_time_zones)
@@ -37,8 +36,7 @@ def test_a_zone_without_data(monkeypatch):
     assert "Mars/Olympus" in finding.message
 
 
-def test_a_damaged_zone_file(zone_folders, tmp_path):
-    """A file of a zone that was cut is found, although zoneinfo lists it."""
+def test_damaged_zone_file_is_found(zone_folders, tmp_path):
     (tmp_path / "Antarctica").mkdir()
     (tmp_path / "Antarctica" / "Troll").write_bytes(b"TZif")
     zone_folders(tmp_path)
@@ -48,24 +46,21 @@ def test_a_damaged_zone_file(zone_folders, tmp_path):
     assert "Antarctica/Troll" in finding.message
 
 
-def test_disk_space(tmp_path):
-    """A folder that does not exist yet is checked by its nearest existing parent."""
+def test_missing_folder_is_checked_by_its_nearest_parent(tmp_path):
     finding = check_disk(tmp_path / "not" / "there")
     assert finding.verdict in {"ok", "warning"}
     assert f"MB free in {tmp_path}" in finding.message
     assert not (tmp_path / "not").exists()
 
 
-def test_a_folder_that_cannot_be_written():
-    """A folder without write access fails the check, before any result is lost."""
+def test_unwritable_folder_fails_the_check():
     finding = run_check(Part.MACHINE, "disk", lambda: check_disk(Path("/proc/sys")))
     assert (finding.verdict, finding.exit_code) == ("failed", 2)
     assert "cannot write to /proc/sys" in finding.message
 
 
 @pytest.mark.parametrize(("free", "verdict"), [(10, "failed"), (500, "warning"), (5000, "ok")])
-def test_low_disk_space(tmp_path, monkeypatch, free, verdict):
-    """Little space is a warning, next to none a failure."""
+def test_low_disk_space_warns_and_none_fails(tmp_path, monkeypatch, free, verdict):
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=free << 20))
     finding = check_disk(tmp_path)
@@ -73,8 +68,7 @@ def test_low_disk_space(tmp_path, monkeypatch, free, verdict):
     assert f"{free:,} MB free" in finding.message
 
 
-def test_a_broken_library(tmp_path, monkeypatch):
-    """A library that cannot be imported is a warning with the reason, and what cannot be done without it."""
+def test_broken_library_is_a_warning_with_its_reason(tmp_path, monkeypatch):
     (tmp_path / "broken_library.py").write_text("raise ImportError('libexample.so is missing')", encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     finding = check_library("broken_library", "charts cannot be drawn")
@@ -83,8 +77,7 @@ def test_a_broken_library(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_all_checks(tmp_path, monkeypatch):
-    """Every check of this machine is made, and libraries can be imported; with a wrong configuration no other is."""
+def test_all_checks_are_made_unless_configuration_is_wrong(tmp_path, monkeypatch):
     findings = {finding.check: finding for finding in check_machine(tmp_path)}
     assert set(findings) == {"time zones", "disk", "JupyterLab", "fonts", "plotly"}
     for check in ("time zones", "JupyterLab", "plotly"):
@@ -96,13 +89,11 @@ def test_all_checks(tmp_path, monkeypatch):
 
 
 def test_fonts_that_cannot_be_listed_are_not_checked(monkeypatch):
-    """Without the program that lists fonts nothing is claimed of them."""
     monkeypatch.setenv("PATH", "")
     assert run_check(Part.MACHINE, "fonts", check_fonts).message.startswith("not checked: fc-list of fontconfig")
 
 
 def test_scripts_without_a_font_are_named(tmp_path, monkeypatch):
-    """A machine without fonts for a script says so before a PDF has boxes."""
     fonts = tmp_path / "fonts.conf"
     folders = f"<dir>{mpl.get_data_path()}/fonts/ttf</dir><cachedir>{tmp_path}</cachedir>"
     rejected = "<selectfont><rejectfont><glob>*LastResort*</glob></rejectfont></selectfont>"
