@@ -12,7 +12,6 @@ END = "<!-- end of the tables -->\n"
 
 
 def markdown():
-    """Return the tables and questions as Markdown."""
     return "\n".join([*(line for table in STAR_SCHEMA for line in describe(table)), *questions(), ""])
 
 
@@ -31,7 +30,6 @@ def describe(table):
 
 
 def questions():
-    """Yield the lines of the questions."""
     yield from ("## Questions", "", "| file | question | one row of the answer |", "|---|---|---|")
     for question in map(Question.named, QUESTIONS):
         yield f"| `{question.name}.sql` | {question.text} | {question.grain} |"

@@ -18,7 +18,6 @@ def rows_of(folder, table):
 
 
 def test_text_is_never_a_formula(quarter, tmp_path):
-    """Text that a spreadsheet computes or converts gets an apostrophe; other text and ids stay, also over two lines."""
     formulas = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1"]  # noqa: RUF001 (a wide sign)
     formulas += ["3/4", "0012", "1e5", "TRUE", "1-Mar", "'=1"]
     texts = [*formulas, "a=1", "3/4 inch", 'say "a",\nb']
@@ -31,8 +30,7 @@ def test_text_is_never_a_formula(quarter, tmp_path):
     assert written == {key: f"'{text}" if text in formulas else text for key, text in given.items()}
 
 
-def test_files_are_the_tables(quarter, tmp_path):
-    """There is a file for each table, with the rows, amounts to the cent, and local times of the line entries."""
+def test_files_have_the_rows_of_the_tables(quarter, tmp_path):
     books = aa.Books(quarter.lines, quarter.ledgers, reports=quarter.reports, currency="USD")
     manifest = aa.export(books, tmp_path / "out", format="csv")
     current = tmp_path / "out" / "current"

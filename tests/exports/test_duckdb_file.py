@@ -28,7 +28,6 @@ def database(quarter, tmp_path_factory):
 
 
 def test_tables_have_keys_relations_and_comments(database):
-    """Each table has its primary key, a foreign key for every reference, its grain as comment, and all rows."""
     opened, manifest = database
     query = (
         "select table_name, constraint_type, constraint_column_names, referenced_table from duckdb_constraints() "
@@ -55,7 +54,6 @@ def test_older_versions_of_duckdb_read_the_file(database):
 
 
 def test_rows_are_exact(database, quarter):
-    """Amounts are decimals, instants have a zone, and the rows are those of the line entries."""
     opened, manifest = database
     relation = opened.sql("select line_entry_id, signed_amount, datetime_utc from fact_line_entry order by all")
     assert [str(one) for one in relation.types] == ["VARCHAR", "DECIMAL(18,2)", "TIMESTAMP WITH TIME ZONE"]
@@ -68,8 +66,7 @@ def test_rows_are_exact(database, quarter):
     assert str(sum(found["signed_amount"])) == sums["signed_amount"]
 
 
-def test_views_have_names(database):
-    """Views join names to the facts without losing or repeating rows, and each question without parameters is one."""
+def test_views_join_names_without_losing_rows(database):
     opened, manifest = database
     for view, table in (("line_entries", "fact_line_entry"), ("cash_flow", "fact_cash_flow_line")):
         assert opened.sql(f"select count(*) from {view}").fetchall() == [(manifest.tables[table],)]  # noqa: S608
@@ -86,7 +83,6 @@ def test_views_have_names(database):
 
 
 def test_failed_exports_leave_the_previous_file(quarter, tmp_path):
-    """Books whose relations are broken are refused by the database; the file before stays, and nothing else."""
     path, leftovers = tmp_path / "books.duckdb", tmp_path / "books.duckdb.unfinished"
     (leftovers / "books.duckdb.tmp").mkdir(parents=True)
     (leftovers / "books.duckdb.wal").write_bytes(b"of a killed export")
@@ -101,7 +97,6 @@ def test_failed_exports_leave_the_previous_file(quarter, tmp_path):
 
 
 def test_one_export_at_a_time(quarter, tmp_path):
-    """An export is refused while another one to the same file is running, which ends as if nothing had happened."""
     path = tmp_path / "books.duckdb"
     with OutputFile(path, ".duckdb").replaced() as unfinished:
         unfinished.write_bytes(b"of the other export")

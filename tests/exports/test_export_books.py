@@ -17,10 +17,7 @@ OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "csv": "out"}
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_exports_the_line_entries(name, quarter, tmp_path, monkeypatch):
-    """Each format writes the books, lists its files in the manifest, and replaces its own export.
-
-    No connection to DuckDB downloads an extension or loads one by itself.
-    """
+    """No connection to DuckDB downloads an extension or loads one by itself."""
     connect, settings = duckdb.connect, set()
 
     def recorded(*arguments, **options):
@@ -43,7 +40,6 @@ def test_every_format_exports_the_line_entries(name, quarter, tmp_path, monkeypa
 
 
 def test_unsuitable_files_are_refused(tmp_path):
-    """A file with another suffix, a folder, and a file in no folder are refused before the load."""
     (tmp_path / "folder.duckdb").mkdir()
     for output, message in (
         ("books", "name a file that ends in .duckdb"),
@@ -66,12 +62,10 @@ def test_folders_keep_their_format(quarter, tmp_path):
 
 
 def test_every_format_is_listed():
-    """The help of the command lists exactly the formats that can be written."""
     assert list(FORMATS) == list(export_books._WRITERS)
 
 
 def test_unknown_formats_are_refused(quarter, tmp_path):
-    """A misspelt name is answered with the format; else the message lists the formats."""
     formats = ", ".join(FORMATS)
     for written, message in (
         ("Parquet", "unknown export format 'Parquet'; did you mean 'parquet'?"),
@@ -95,7 +89,6 @@ def write(folder, text):
 
 
 def test_the_newest_version_is_current(tmp_path):
-    """The link names the newest version; the one before stays, earlier ones do not."""
     for text in ("one", "two", "three"):
         write(tmp_path / "out", text)
     assert (tmp_path / "out" / "current" / "file.txt").read_text() == "three"
@@ -103,7 +96,6 @@ def test_the_newest_version_is_current(tmp_path):
 
 
 def test_a_failed_version_is_invisible(tmp_path):
-    """An error leaves the current version and no other file; an unfinished version of a killed program is removed."""
     write(tmp_path / "out", "one")
     with pytest.raises(FileNotFoundError), VersionFolder(tmp_path / "out", ".txt").replaced() as version:
         (version / "folder" / "file.txt").write_text("two")
@@ -116,7 +108,6 @@ def test_a_failed_version_is_invisible(tmp_path):
 
 
 def test_other_files_are_never_touched(tmp_path):
-    """A folder with other files and a file are refused, and so is a folder in the place of the link."""
     (tmp_path / "thesis.txt").write_text("years of work")
     with pytest.raises(InputError, match=r"files that are not part of an export \(thesis\.txt\)"):
         VersionFolder(tmp_path, ".txt")
@@ -131,7 +122,6 @@ def test_other_files_are_never_touched(tmp_path):
 
 
 def test_one_writer_at_a_time(tmp_path):
-    """A second writer is refused while the first is at work, and may write afterwards."""
     folder = VersionFolder(tmp_path / "out", ".txt")
     with folder.replaced() as version:
         (version / "manifest.json").write_text(MANIFEST.to_json())
@@ -149,12 +139,11 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
 def test_tables_are_those_of_the_code():
-    """Every table and question is listed; `python tests/exports/tables_page.py` writes them."""
+    """`python tests/exports/tables_page.py` writes the tables and questions."""
     assert WRITER["with_tables"](TABLES) == TABLES
 
 
-def test_examples_run(quarter, tmp_path, monkeypatch):
-    """The Python examples read an export in the folder `export`, in their order, and get all line entries."""
+def test_readme_examples_read_an_export(quarter, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     aa.export(quarter, "export")
     names = {}
@@ -170,7 +159,6 @@ def test_examples_run(quarter, tmp_path, monkeypatch):
 
 
 def test_every_tool_has_a_section():
-    """Each tool that an export is made for has its settings."""
     for tool in ("Power BI", "Tableau", "Spark", "Snowflake", "BigQuery", "Superset"):
         assert f"## {tool}\n" in TOOLS
     for tool in ("pandas", "pyarrow", "DuckDB", "polars"):

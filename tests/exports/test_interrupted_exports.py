@@ -55,8 +55,7 @@ def versions(out):
 
 
 @pytest.mark.soak
-def test_killed_exports(start, fork_server, quarter, tmp_path, soak_count):
-    """A killed export leaves the former or the new one, whole; the next export removes what it left."""
+def test_killed_exports_are_old_or_new_and_whole(start, fork_server, quarter, tmp_path, soak_count):
     out, chance = tmp_path / "out", random.Random(15)  # noqa: S311 (not for secrets)
     aa.export(quarter, out)
     expected = contents(out / "current")
@@ -73,8 +72,7 @@ def test_killed_exports(start, fork_server, quarter, tmp_path, soak_count):
 
 
 @pytest.mark.soak
-def test_exports_without_space(quarter, tmp_path, soak_count):
-    """An export of which a file does not fit, whichever it is, is an error, and the former export stays alone."""
+def test_export_without_space_keeps_the_former(quarter, tmp_path, soak_count):
     out = tmp_path / "out"
     manifest = aa.export(quarter, out)
     sizes = sorted({(out / "current" / file.name).stat().st_size for file in manifest.files})
@@ -89,8 +87,7 @@ def test_exports_without_space(quarter, tmp_path, soak_count):
 
 @pytest.mark.soak
 @pytest.mark.long
-def test_a_reader_during_exports(start, fork_server, quarter, tmp_path, soak_count):
-    """A reader that resolves the link once reads a whole export while the next one replaces it."""
+def test_reader_during_exports_sees_a_whole_one(start, fork_server, quarter, tmp_path, soak_count):
     out = tmp_path / "out"
     aa.export(quarter, out)
     expected = contents(out / "current")
@@ -114,7 +111,6 @@ def duckdb_rows(path):
 
 
 def csv_files(path):
-    """Return the content of each file."""
     return {file.name: file.read_bytes() for file in (path / "current").resolve().iterdir()}
 
 
@@ -126,7 +122,6 @@ def csv_files(path):
     ids=["duckdb", "csv"],
 )
 def test_interrupted_whole_exports(start, fork_server, pickled, tmp_path, soak_count, *, name, file, read):
-    """A killed export leaves all of the former books or of the others; one that does not fit leaves the former."""
     out, chance, expected = tmp_path / "outputs" / file, random.Random(16), []  # noqa: S311 (not for secrets)
     out.parent.mkdir()
     both = pickle.loads(pickled.read_bytes())  # noqa: S301 (our own file)

@@ -24,7 +24,6 @@ OPPOSITE = {"debit": "credit", "credit": "debit"}
 
 
 def path_of(version, table):
-    """Return the path of a table."""
     return str(version / (table.name if table.is_partitioned else f"{table.name}.parquet"))
 
 
@@ -50,7 +49,6 @@ def read_loads(out):
 
 
 def test_every_reader_gets_the_same_exact_amounts(quarter, exported):
-    """Amounts, ids, sides, local dates and instants of every line come back equal in all readers."""
     lines = quarter.lines
     local = lines["datetime"].dt.tz_convert(ZONE).dt.date
     expected = {
@@ -76,7 +74,6 @@ def test_every_reader_gets_the_same_exact_amounts(quarter, exported):
 
 
 def test_files_are_flat_and_plain(exported):
-    """Amounts are decimals stored as INT64; no column is nested; no engine's metadata is in a file, only ours."""
     manifest = aa.exports.Manifest.load(exported / "current")
     assert list(manifest.tables) == sorted(table.name for table in STAR_SCHEMA)
     for file in manifest.files:
@@ -93,7 +90,6 @@ def test_files_are_flat_and_plain(exported):
 
 
 def test_manifest_describes_the_files(quarter, tmp_path):
-    """The manifest has the rows, exact sums and digest of every file, the period and how the figures agree."""
     names = {"currency": "USD", "fiscal_year_start_month": 7}
     books = aa.Books(quarter.lines, quarter.ledgers, reports=quarter.reports, **names)
     manifest = aa.export(books, tmp_path / "out")
@@ -118,8 +114,7 @@ def test_manifest_describes_the_files(quarter, tmp_path):
     assert flows == 0
 
 
-def test_a_second_export_is_the_same(quarter, tmp_path):
-    """It has the same rows and sums, and the time when the lines and the report of each month were read."""
+def test_second_export_has_the_same_rows_and_read_times(quarter, tmp_path):
     first, second = (aa.export(quarter, tmp_path / "out") for _ in range(2))
     assert contents(first) == contents(second)
     assert (tmp_path / "out" / "current").resolve() == tmp_path / "out" / "versions" / "2"
@@ -130,7 +125,6 @@ def test_a_second_export_is_the_same(quarter, tmp_path):
 
 
 def test_months_that_are_not_proven_state_no_time(quarter, tmp_path):
-    """A report that differs proves nothing; of a frame without load metadata it is not known when it was read."""
     report = quarter.reports[0]
     other = altered(report, lines=report.lines.assign(amount=-report.lines["amount"]))
     manifest = aa.export(quarter.with_reports([other]), tmp_path / "out")
@@ -147,7 +141,6 @@ def test_months_that_are_not_proven_state_no_time(quarter, tmp_path):
 
 
 def test_missing_lines_are_stated(quarter, tmp_path):
-    """The manifest and every month of an incomplete load say so, with the reason."""
     lines = quarter.lines
     lines.attrs["load"] |= {"complete": False, "missing": {"led_rent": "HTTP 503"}}
     manifest = aa.export(aa.Books(lines, quarter.ledgers, reports=quarter.reports), tmp_path / "out")
@@ -158,7 +151,6 @@ def test_missing_lines_are_stated(quarter, tmp_path):
 
 
 def test_books_without_lines_are_exported(quarter, tmp_path):
-    """A period without lines gives files with columns and no rows."""
     report = quarter.reports[0]
     empty = altered(report, ledgers=report.ledgers.head(0), lines=report.lines.head(0))
     no_lines = aa.schemas.LineEntries.without_rows()
@@ -177,7 +169,6 @@ def comparable(rows):
 @pytest.mark.long
 @pytest.mark.spark
 def test_spark_reads_the_rows_of_the_other_readers(spark_session, exported):
-    """Each table, read as the README says, has the same rows, decimals and months as text, in every reader."""
     version = (exported / "current").resolve()
     spark_session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
     spark_session.conf.set("spark.sql.session.timeZone", "UTC")

@@ -28,7 +28,6 @@ def database_of(exported):
 
 
 def answer_of(database, name, **parameters):
-    """Return the rows of an answer."""
     return database.sql(Question.named(name).sql, params=parameters).to_arrow_table().to_pylist()
 
 
@@ -43,7 +42,6 @@ class Answers:
         self.database = database_of(exported)
 
     def __call__(self, name, **parameters):
-        """Return the rows of an answer."""
         return answer_of(self.database, name, **parameters)
 
     def flows(self):
@@ -74,7 +72,6 @@ def in_and_out(amounts):
 
 
 def test_every_query_is_a_question():
-    """Each file is listed, starts with its question and the grain of the answer, and is one query; no other is."""
     folder = Path(questions.__file__).parent
     assert {path.stem for path in folder.glob("*.sql")} == set(QUESTIONS)
     for name in QUESTIONS:
@@ -88,10 +85,6 @@ def test_every_query_is_a_question():
 
 
 def test_cash_by_month(answers):
-    """Net cash flow of each month is that of the report's lines; balances go from the report's start to its end.
-
-    Entries of opening balances are by themselves.
-    """
     rows, expected = answers("cash_by_month"), defaultdict(Decimal)
     for flow in answers.flows_without_openings():
         expected[flow["month"]] += flow["amount"]
@@ -105,7 +98,6 @@ def test_cash_by_month(answers):
 
 
 def test_opening_balances_are_no_cash_flow(tmp_path):
-    """Their entries are a column of their own of the months, as in the statement, and neither in nor out."""
     file = Path(__file__).parents[2] / "data" / "sample_lines.csv"
     books = aa.open_table(file, time_zone="America/New_York", cash=["assets:bank*", "liabilities:card"])
     aa.export(books, tmp_path, "2025-01")
@@ -123,7 +115,6 @@ def test_opening_balances_are_no_cash_flow(tmp_path):
 
 
 def test_in_against_out(answers):
-    """Inflow and outflow of each account and month are those of the report's lines of the account."""
     ids = {ledger["name"]: key for key, ledger in answers.ledgers[answers.ledgers["report_cash_flow"]].iterrows()}
     amounts = defaultdict(list)
     for flow in answers.flows_without_openings():
@@ -136,7 +127,6 @@ def test_in_against_out(answers):
 
 
 def test_top_expenses_by_parent(answers):
-    """The cost of each group is the net cash flow that the report has for its categories; the largest is first."""
     expected, figures = defaultdict(Decimal), answers.report.exact().ledgers
     for ledger_id, flow in zip(figures["ledger_id"], figures["net_cash_flow"], strict=True):
         ledger = answers.ledgers.loc[ledger_id]
@@ -150,7 +140,6 @@ def test_top_expenses_by_parent(answers):
 
 
 def test_balance_by_day(answers):
-    """The balance of each account and day is its starting balance plus its line entries up to that day."""
     starting = answers.report.exact().starting_balances
     days = sorted({row["date"] for row in answers("balance_by_day")})
     assert (days[0], days[-1]) == (answers.report.period.start_date, answers.report.period.end_date)
@@ -170,7 +159,6 @@ def test_balance_by_day(answers):
 
 
 def test_uncategorized_ageing(answers):
-    """Number and amount of each age band are those of the queue of uncategorized transactions."""
     queue = aa.uncategorized_queue(answers.books)
     exact, last = aa.schemas.Queue.exact(queue).frame, answers.report.period.end_date
     days = queue["datetime"].dt.tz_convert(answers.report.period.time_zone).dt.date
@@ -187,7 +175,6 @@ def test_uncategorized_ageing(answers):
 
 
 def test_cash_flow_by_tag(answers):
-    """Each tag has the cash flow of the report's lines that carry it."""
     names, carried = {}, {}
     for line_id, tags, tag_names in zip(
         answers.lines["id"], answers.lines["tag_ids"], answers.lines["tag_names"], strict=True
@@ -206,10 +193,7 @@ def test_cash_flow_by_tag(answers):
 
 
 def test_cash_flow_by_counterparty(answers):
-    """Each counterparty of the analysis frame has what its journal entries moved on each account.
-
-    What an entry keeps back, such as the taxes of a net pay, is not in it.
-    """
+    """What an entry keeps back, such as the taxes of a net pay, is not in it."""
     frame = aa.analysis_frame(answers.books)
     of_entry = dict(zip(frame["journal_entry_id"], frame["counterparty"], strict=True))
     legs = defaultdict(Decimal)
@@ -228,7 +212,6 @@ def test_cash_flow_by_counterparty(answers):
 
 
 def test_month_over_month(answers):
-    """Each category and month has the cash flow of the report of that month, and the difference to the one before."""
     flows = answers.flows()
     months = [month.start_date.isoformat()[:7] for month in answers.report.period.months()]
     sums = Counter()
@@ -247,7 +230,6 @@ def test_month_over_month(answers):
 
 
 def test_amounts_by_statement_section(answers):
-    """Each section has the debits and credits of its line entries; all sections balance."""
     expected = defaultdict(lambda: [NOTHING, NOTHING])
     for ledger_id, side, amount in zip(
         answers.lines["ledger_id"], answers.lines["debit_credit"], answers.lines["amount"], strict=True
@@ -263,7 +245,6 @@ def test_amounts_by_statement_section(answers):
 
 
 def test_entries_of_category(answers):
-    """Every category's figure of every month is explained by whole journal entries, which balance."""
     figures, entries = defaultdict(Decimal), defaultdict(set)
     for flow in answers.flows():
         figures[flow["ledger_id"], flow["month"]] += flow["amount"]

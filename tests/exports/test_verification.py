@@ -38,8 +38,7 @@ def checks(version):
     return {(difference.file, difference.check) for difference in verify_export(version).differences}
 
 
-def test_a_whole_export_is_verified(exported):
-    """The folder, the link and the version are the same export, and nothing differs."""
+def test_whole_export_is_verified_by_folder_link_or_version(exported):
     for folder in (exported, exported / "current", exported / "versions" / "1"):
         result = verify_export(folder)
         assert (result.verified, result.folder) == (True, (exported / "versions" / "1").resolve())
@@ -47,16 +46,14 @@ def test_a_whole_export_is_verified(exported):
     assert result.rows == sum(aa.exports.Manifest.load(result.folder).tables.values())
 
 
-def test_files_that_are_missing_or_not_listed(version):
-    """Both are named."""
+def test_missing_and_unlisted_files_are_named(version):
     (version / "dim_ledger.parquet").unlink()
     (version / LINES).with_name("more.parquet").touch()
     extra = "fact_line_entry/month=2025-02/more.parquet"
     assert checks(version) == {("dim_ledger.parquet", "file"), (extra, "file")}
 
 
-def test_damaged_files(version):
-    """A file that is cut off, or of which a byte is changed, is named, with its digest."""
+def test_damaged_files_are_named_with_their_digest(version):
     path = version / LINES
     whole = path.read_bytes()
     for size in (-50, 10, 0):
@@ -66,8 +63,7 @@ def test_damaged_files(version):
     assert (LINES, "sha256") in checks(version)
 
 
-def test_changed_rows(version):
-    """A doubled row changes digest, rows and sums; a column that is missing is named by its sum."""
+def test_changed_rows_differ_in_digest_rows_and_sums(version):
     rewrite(version, LINES, lambda rows: pa.concat_tables([rows, rows.slice(0, 1)]))
     rewrite(version, FLOWS, lambda rows: rows.drop_columns("amount"))
     assert checks(version) == {
@@ -76,8 +72,7 @@ def test_changed_rows(version):
     }
 
 
-def test_changed_manifest(version):
-    """Rows and sums of a file that is as it was, but not as the manifest states, are named."""
+def test_changed_manifest_statements_are_named(version):
     manifest = json.loads((version / "manifest.json").read_bytes())
     (file,) = [file for file in manifest["files"] if file["name"] == FLOWS]
     file |= {"rows": file["rows"] + 1, "sums": {"amount": "0.01"}}
@@ -86,10 +81,6 @@ def test_changed_manifest(version):
 
 
 def test_folders_without_an_export_are_refused(quarter, tmp_path):
-    """An empty folder and a damaged manifest are errors that name the manifest, a file is named as one.
-
-    Of a CSV export the message says where its digests are.
-    """
     with pytest.raises(InputError, match=r"manifest\.json cannot be read: No such file or directory; name the folder"):
         verify_export(tmp_path)
     (tmp_path / "books.xlsx").touch()
@@ -149,7 +140,6 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_verdict_is_that_of_the_reconciliation(change, books):
-    """Whatever differs, and wherever, is counted."""
     make, expected = CHANGES[change]
     changed = books._replace(report=make(books.report))
     with connect() as database:

@@ -119,19 +119,16 @@ def check(books):
 
 @given(frame=line_entries())
 @settings(max_examples=25)
-def test_random_books(frame):
-    """Blank texts, several transactions and lines in any order: tables and frame have the same counterparties."""
+def test_random_books_have_the_counterparties_of_the_frame(frame):
     check(aa.Books(frame, CHART, DAYS, time_zone="UTC"))
 
 
-def test_demo_company(demo_company):
-    """Invoices, payments, transfers, wages and adjustments of all days."""
+def test_demo_company_has_the_counterparties_of_the_frame(demo_company):
     books = aa.load_books(demo_company.client, "2025-01/2026-06", progress=False)
     assert check(books) > 1000
 
 
-def test_texts_of_transactions_that_were_not_loaded():
-    """Those of lines take their place, then those of entries."""
+def test_texts_of_lines_then_entries_replace_unloaded_ones():
     rows = [
         ("le1", "bank", "je1", 9.0, "SHELL OIL 0412", "Fuel"),
         ("le0", "rent", "je1", -9.0, "Rent", "Fuel"),

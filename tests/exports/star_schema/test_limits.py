@@ -53,8 +53,7 @@ def loaded_report(books, **changes):
 
 
 @pytest.mark.parametrize("scale", [10, *also_long(0, 2)])
-def test_amounts_of_18_digits(tmp_path, scale):
-    """The largest amount that BI tools read exactly comes back exact, at every scale; so do its sums."""
+def test_amounts_of_18_digits_are_exact_at_every_scale(tmp_path, scale):
     largest = Decimal(10**18 - 1).scaleb(-scale)
     unit = Decimal(1).scaleb(-scale)
     manifest = aa.export(make_books([largest - unit, unit], scale), tmp_path / "out")
@@ -66,7 +65,6 @@ def test_amounts_of_18_digits(tmp_path, scale):
 
 
 def test_amounts_and_balances_of_19_digits_are_refused(tmp_path):
-    """An amount that does not fit, and a balance of amounts that do, are refused; its line, or its day, is named."""
     books = make_books([Decimal("9999999999999999.99"), Decimal("0.01")])
     with pytest.raises(FrameError, match=r"28 values of opening_balance with more than 18 digits.*bank, 2025-01-04"):
         aa.export(books, tmp_path / "out")
@@ -76,14 +74,12 @@ def test_amounts_and_balances_of_19_digits_are_refused(tmp_path):
 
 
 def test_zero_has_no_sign(tmp_path):
-    """An amount of negative zero is zero, and so are its sums."""
     manifest = aa.export(make_books([Decimal("0.00")]), tmp_path / "out")
     assert {text for file in manifest.files for text in file.sums.values()} <= {"0.00", "0"}
     assert verify_export(tmp_path / "out").verified
 
 
-def test_books_without_cash_ledgers(tmp_path):
-    """Without an account that reports cash flow there are lines, but no flows, transfers and balances."""
+def test_books_without_cash_have_lines_but_no_flows(tmp_path):
     manifest = aa.export(make_books([Decimal("1.50")], cash=()), tmp_path / "out")
     facts = {name: rows for name, rows in manifest.tables.items() if name.startswith("fact_")}
     assert facts.pop("fact_line_entry") == 2
@@ -111,14 +107,12 @@ def test_books_without_a_report_are_not_compared(tmp_path):
 
 
 def test_partial_reports_are_stated(tmp_path):
-    """A report of an incomplete load makes the export partial."""
     books = make_books([Decimal("1.50")])
     report = loaded_report(books, partial=True)
     assert aa.export(books.with_reports([report]), tmp_path / "out").partial
 
 
-def test_anchored_reports():
-    """Balances of books with given balances continue from them."""
+def test_anchored_balances_continue_from_given_ones():
     books = make_books([Decimal("1.50")]).with_opening((DAYS[0], {"bank": Decimal("100.00")}))
     exported = ExportedBooks.from_books(books, books.period)
     assert exported.report.anchored
@@ -129,7 +123,6 @@ def test_anchored_reports():
 
 
 def test_loads_of_fewer_days_are_stated(quarter, tmp_path):
-    """A load that does not cover the period makes the export partial, and the manifest says why."""
     manifest = aa.export(quarter, tmp_path / "out", ("2025-01-01", "2025-04-30"))
     assert manifest.partial
     assert any("which does not include all of" in note for note in manifest.notes)

@@ -37,7 +37,6 @@ def database(quarter):
 
 
 def rows(database, query):
-    """Return the rows of a query."""
     return database.sql(query).fetchall()
 
 
@@ -53,7 +52,6 @@ def test_no_query_has_doubles(quarter):
 
 
 def test_flows_and_transfers_are_the_movements_of_each_account_and_day(database):
-    """Flows and transfers of an account add up to the movement of its balance, every day."""
     query = """
         with moved as (
             select cash_ledger_id, date, sum(amount) as amount
@@ -67,7 +65,6 @@ def test_flows_and_transfers_are_the_movements_of_each_account_and_day(database)
 
 
 def test_inflow_and_outflow_contain_no_transfers(database, quarter):
-    """Lines of transfers ledgers are transfers; what remains is the net cash flow of every other ledger."""
     report = quarter.reports[0].exact().ledgers
     flows = dict(rows(database, "select ledger_id, sum(amount) from fact_cash_flow_line group by all"))
     transit = dict(rows(database, "select ledger_id, name from dim_ledger where is_transfer"))
@@ -80,7 +77,6 @@ def test_inflow_and_outflow_contain_no_transfers(database, quarter):
 
 
 def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(quarter):
-    """Where the report names no account of the books, the largest movement of the journal entry decides."""
     report = quarter.reports[0]
     unknown = altered(report, lines=report.lines.assign(cash_flow_ledger_name="Elsewhere"))
     with star_schema(quarter.with_reports([unknown])) as database:
@@ -103,7 +99,6 @@ def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(quarter):
 
 
 def test_balances_are_those_of_the_report(database, quarter):
-    """The first opening and the last closing balance of each account are the report's, days and months alike."""
     report = quarter.reports[0].exact()
     for query, table in (
         ("select cash_ledger_id, opening_balance from fact_daily_balance where date = '2025-01-01'", "starting"),
@@ -117,7 +112,6 @@ def test_balances_are_those_of_the_report(database, quarter):
 
 
 def test_line_entries_are_exactly_those_of_the_period(quarter):
-    """Lines outside the period of the report are not exported."""
     books = ExportedBooks.from_books(quarter, quarter.period)
     assert books.lines.num_rows == len(quarter.lines)
     february = quarter.period.months()[1]
@@ -127,7 +121,6 @@ def test_line_entries_are_exactly_those_of_the_period(quarter):
 
 
 def test_ledgers_have_paths_and_roles(database):
-    """Path, level and parent follow the hierarchy, and the required ledgers have their roles."""
     query = """select path, level, root_name, parent_name, statement, statement_section, is_cash
         from dim_ledger where name = 'Operating Account'"""
     path = "Assets:Cash and Banks:Operating Account"
@@ -141,7 +134,6 @@ def test_ledgers_have_paths_and_roles(database):
 
 
 def test_a_ledger_outside_the_chart_of_accounts_gets_a_row(quarter):
-    """A ledger that only the report or a line names is in the dimension, by name."""
     ledgers = quarter.ledgers
     removed = quarter.reports[0].ledgers["ledger_id"].iloc[-1]
     fewer = aa.Books(quarter.lines, ledgers[ledgers["id"] != removed], quarter.period, reports=quarter.reports)
@@ -152,7 +144,6 @@ def test_a_ledger_outside_the_chart_of_accounts_gets_a_row(quarter):
 
 
 def test_transactions_state_what_is_uncategorized(database, quarter):
-    """Transactions with a line on an uncategorized ledger are marked, with their age on the last day."""
     ledgers, lines = quarter.ledgers, quarter.lines
     uncategorized = ledgers.loc[ledgers["sub_type"] == "uncategorized_assets", "id"]
     entries = set(lines.loc[lines["ledger_id"].isin(uncategorized), "journal_entry_id"])
@@ -165,7 +156,6 @@ def test_transactions_state_what_is_uncategorized(database, quarter):
 
 
 def test_transactions_state_their_merchant(database):
-    """Transactions of one counterparty have one name, whatever store number or code their descriptions have."""
     (found,) = rows(
         database,
         """select counterparty, count(*) > 3, count(distinct description) > 3 from dim_transaction
@@ -175,7 +165,6 @@ def test_transactions_state_their_merchant(database):
 
 
 def test_transactions_of_cash_are_marked(database, quarter):
-    """Transactions of accounts that report cash flow are what moved the cash; the others are invoices and loans."""
     lines, ledgers = aa.schemas.LineEntries.exact(quarter.lines).frame, quarter.ledgers
     of_cash = lines["ledger_id"].isin(ledgers.loc[ledgers["report_cash_flow"], "id"])
     own = lines["transaction_id"].notna()
@@ -185,7 +174,6 @@ def test_transactions_of_cash_are_marked(database, quarter):
 
 
 def test_tags_are_bridged(database, quarter):
-    """Each has a name and a group, and every tag of every line is one row of the bridge."""
     assert rows(database, "select count(*) from dim_tag where tag_name is null or tag_group_id is null") == [(0,)]
     assert len(rows(database, "select distinct tag_name from dim_tag")) == 3
     carried = sum(len(text.split("|")) for text in quarter.lines["tag_ids"].dropna() if text)
@@ -193,7 +181,6 @@ def test_tags_are_bridged(database, quarter):
 
 
 def days(start_date, end_date, fiscal_year_start_month=1):
-    """Return the rows by day."""
     exported = f"date '{start_date}' start_date, date '{end_date}' end_date, {fiscal_year_start_month} fiscal_start"
     with duckdb.connect() as database:
         database.execute(f"create schema source; create view source.export as select {exported}")
@@ -202,15 +189,13 @@ def days(start_date, end_date, fiscal_year_start_month=1):
 
 
 def test_whole_years_are_listed():
-    """The calendar years of the period are complete, leap days included; those before 1 and after 9999 do not exist."""
     listed = days("2024-02-28", "2025-03-01")
     assert (min(listed), max(listed), len(listed)) == (dt.date(2024, 1, 1), dt.date(2025, 12, 31), 366 + 365)
     assert min(days("0001-02-01", "0001-02-02", 4)) == dt.date(1, 1, 1)
     assert max(days("9999-12-01", "9999-12-31", 4)) == dt.date(9999, 12, 31)
 
 
-def test_fields_of_a_day():
-    """ISO weeks may belong to another year; weekday 1 is Monday; names are English."""
+def test_days_have_iso_weeks_weekdays_and_english_names():
     day = days("2024-12-30", "2024-12-30")[dt.date(2024, 12, 30)]
     assert day == {
         "date": dt.date(2024, 12, 30),
@@ -234,7 +219,6 @@ def test_fields_of_a_day():
     ("day", "fiscal"), [("2025-03-31", (2025, 4, 12)), ("2025-04-01", (2026, 1, 1)), ("2025-12-31", (2026, 3, 9))]
 )
 def test_fiscal_years_are_named_after_the_year_they_end_in(day, fiscal):
-    """A fiscal year from April is complete too: calendar and fiscal years are both whole."""
     listed = days(day, day, 4)
     row = listed[dt.date.fromisoformat(day)]
     assert (row["fiscal_year"], row["fiscal_quarter"], row["fiscal_month"]) == fiscal
