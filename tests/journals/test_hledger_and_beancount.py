@@ -45,7 +45,6 @@ def sums(books, scale=2):
 
 @hledger
 def test_the_sample_has_the_balances_of_hledger():
-    """The sample journal is read with all its entries, and with the balances that hledger prints."""
     journal = DATA / "sample.journal"
     command = ["hledger", "-f", str(journal), "balance", "--flat", "-N", "-O", "csv", "--layout", "bare"]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 (a test's own)
@@ -57,8 +56,7 @@ def test_the_sample_has_the_balances_of_hledger():
 
 
 @hledger
-def test_fields_of_an_entry(read):
-    """An entry is at noon; a comment is the description of its lines; only what is cleared is reviewed."""
+def test_entries_are_at_noon_and_cleared_ones_reviewed(read):
     statuses = (("*", ""), ("", "*"), ("!", ""), ("", ""))
     entries = (
         f'2025-01-02=2025-01-07 {entry} (c{number}) Coffee "x" | note  ; with: tag, more\n'
@@ -78,8 +76,7 @@ def test_fields_of_an_entry(read):
 
 
 @hledger
-def test_an_inferred_price(read):
-    """A purchase of shares without a price has the price that balances the entry, as hledger infers it."""
+def test_inferred_price_balances_the_entry_as_in_hledger(read):
     books = read(
         "2024-01-02 Buy\n    assets:shares   10 VTI\n    assets:bank   -1000.00 USD\n    expenses:fee   4.95 USD\n"
     )
@@ -91,8 +88,7 @@ def test_an_inferred_price(read):
 
 
 @hledger
-def test_prices_and_rounding(read):
-    """Amounts are converted at unit and total prices; what remains after rounding is on its own account and stated."""
+def test_prices_convert_and_rounding_is_stated(read):
     books = read(
         "commodity 1.00 USD\n"
         "2024-01-01 * Buy\n    assets:fund   3 AAA @ 10.333 USD\n    assets:bank   -31.00 USD  ; comment\n"
@@ -117,8 +113,7 @@ def test_prices_and_rounding(read):
 
 
 @hledger
-def test_commodities(read):
-    """Several commodities are refused with their counts; of a selected one, what is left out is named."""
+def test_several_commodities_are_refused_unless_one_is_selected(read):
     text = (
         "2024-01-01 Pay\n    assets:bank   10 EUR\n    income:pay\n"
         "2024-01-02 Days\n    assets:vacation   5 DAYS\n    income:days\n"
@@ -139,8 +134,7 @@ def test_commodities(read):
 
 
 @hledger
-def test_virtual_postings(read):
-    """Virtual postings are left out and counted, or imported; the message says where nothing else is in the file."""
+def test_virtual_postings_are_counted_or_imported(read):
     text = "2024-01-01 A\n    (assets:a)   3\n2024-01-02 B\n    [assets:b]   4\n    [assets:c]   -4\n"
     with pytest.raises(ImportRefusedError, match=r"all 3 postings are virtual, .* --virtual \(virtual=True\)"):
         read(text)
@@ -153,8 +147,7 @@ def test_virtual_postings(read):
 
 
 @hledger
-def test_roots_and_declared_types(read):
-    """Other roots are replaced as given; accounts whose type the journal declares need none."""
+def test_roots_are_replaced_and_declared_types_used(read):
     text = (
         "account kasse  ; type:C\naccount ertrag  ; type:R\n"
         "2024-01-01 A\n    me:assets:bank   3\n    me:income\n"
@@ -172,8 +165,7 @@ def test_roots_and_declared_types(read):
 
 
 @hledger
-def test_more_digits(read):
-    """An amount with more digits than the books is refused with the scale that it needs."""
+def test_more_digits_are_refused_with_the_scale_needed(read):
     text = "2024-01-01 A\n    assets:a   0.12345 BTC\n    equity:x\n"
     with pytest.raises(ImportRefusedError, match=r"line 1: 0.12345 BTC has 5 .* new database with --scale 5"):
         read(text)
@@ -182,7 +174,6 @@ def test_more_digits(read):
 
 @hledger
 def test_problems_name_line_day_and_entry(read, tmp_path):
-    """What hledger refuses is named with its line; an included file is named too; an empty journal is refused."""
     with pytest.raises(ImportRefusedError, match=r"line 1: hledger cannot read it: .*balance"):
         read("2024-01-01 A\n    assets:a   1 EUR\n    equity:x   -2 EUR\n")
     (tmp_path / "other.journal").write_text("\n2024-01-05 Odd\n    assets:a   0.123\n    equity:x\n")
@@ -194,8 +185,7 @@ def test_problems_name_line_day_and_entry(read, tmp_path):
     assert books.notes == ["1 entries of a single posting of zero were left out: 2024-01-01 'Zero'"]
 
 
-def test_without_the_program(read, monkeypatch):
-    """Without hledger or bean-query the message says how to install it."""
+def test_missing_program_says_how_to_install_it(read, monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(ImportRefusedError, match="apt-get install hledger"):
@@ -204,8 +194,7 @@ def test_without_the_program(read, monkeypatch):
         read("", "books.beancount")
 
 
-def test_beancount(read):
-    """Costs and prices give the values, also of sold lots; payee and narration are the text; ! is unreviewed."""
+def test_beancount_costs_prices_and_texts_are_read(read):
     books = read(
         f'{OPEN}2024-01-02 ! "Shop" "Food, \\"fresh\\""\n  Expenses:Food  3.50 EUR\n  Assets:Bank\n'
         '2024-01-03 * "Buy"\n  Assets:Fund  3 AAA {10.333 EUR}\n  Assets:Bank  -31.00 EUR\n'
@@ -224,8 +213,7 @@ def test_beancount(read):
     assert shop.lines[1].transaction.review_status == "unreviewed"
 
 
-def test_beancount_problems(read):
-    """What bean-check refuses is named with every line, and nothing is imported."""
+def test_beancount_problems_are_named_and_nothing_imported(read):
     wrong = (
         '2024-01-02 * "A"\n  Assets:Bank  1 EUR\n  Income:Pay  -2 EUR\n\n'
         '2024-01-03 * "B"\n  Assets:None  1 EUR\n  Income:Pay\n'
@@ -239,8 +227,7 @@ def test_beancount_problems(read):
 
 
 @pytest.mark.long
-def test_the_example_of_beancount(tmp_path):
-    """Of beancount's example, sums by account and month are those of bean-query, but for the remainder of rounding."""
+def test_beancount_example_has_the_sums_of_bean_query(tmp_path):
     file = tmp_path / "example.beancount"
     environment = os.environ | {"PYTHONWARNINGS": "ignore"}
     command = [PROGRAMS / "bean-example", "--seed", "1", "-o", str(file)]
@@ -267,7 +254,6 @@ def test_the_example_of_beancount(tmp_path):
     assert len(expected) > 900
 
 
-def test_options_of_other_files_are_refused(read):
-    """An option of journals is refused for a line table, which would ignore it, and named."""
+def test_options_of_journals_are_refused_for_tables(read):
     with pytest.raises(ImportRefusedError, match="a line table is read without --virtual, --root"):
         read("", "books.csv", virtual=True, roots=[("*", "assets")])

@@ -60,8 +60,7 @@ def lines(path, **options):
     return [line for entry in read_books(path, ReadOptions(**options)).entries.values() for line in entry.lines]
 
 
-def test_instants(write):
-    """A bare date is noon of that local day, a time without offset is local, an offset is used."""
+def test_bare_dates_are_noon_and_offsets_are_used(write):
     for written, time_zone, instant in (
         ("2025-01-02", "UTC", "2025-01-02T12:00:00+00:00"),
         ("2025-01-02", "America/New_York", "2025-01-02T17:00:00+00:00"),
@@ -82,8 +81,7 @@ NOT_AN_INSTANT = (
 )
 
 
-def test_invalid_instants(write):
-    """An invalid or ambiguous time, or day that a zone skipped, is refused with its line."""
+def test_invalid_and_ambiguous_times_are_refused_by_line(write):
     new_york = "America/New_York"
     for written, message, zone in (
         *((written, "not a date or time", new_york) for written in NOT_AN_INSTANT),
@@ -99,8 +97,7 @@ def test_invalid_instants(write):
             read_books(write(pair()), ReadOptions(time_zone=name))
 
 
-def test_amounts(write):
-    """Amounts are exact; a negative amount is posted on the other side; what is not exact is refused, never rounded."""
+def test_amounts_are_exact_and_negative_ones_change_sides(write):
     for side, amount, expected in (
         ("debit", "12.30", 1230),
         ("credit", "-12.3", 1230),
@@ -120,8 +117,7 @@ def test_amounts(write):
             read_books(write(pair(amount=amount)))
 
 
-def test_invalid_fields(write):
-    """Vocabularies and required fields are checked on every line; a table has one commodity."""
+def test_invalid_fields_are_refused_on_every_line(write):
     for fields, message in (
         ({"debit_credit": "dr"}, "debit_credit must be 'debit' or 'credit', not 'dr'"),
         ({"debit_credit": "Debit"}, "not 'Debit'"),
@@ -139,7 +135,6 @@ def test_invalid_fields(write):
 
 
 def test_an_entry_has_one_datetime_and_description(write):
-    """Rows of one entry with different datetimes or entry descriptions are refused; its place is that of its first."""
     first, second = pair()
     for column in ("datetime", "entry_description"):
         with pytest.raises(ImportRefusedError, match=rf"(line 3|row 2): entry 'e1' has a different {column} than on"):
@@ -149,8 +144,7 @@ def test_an_entry_has_one_datetime_and_description(write):
     assert [(entry.id, len(entry.lines)) for entry in books.entries.values()] == [("e1", 2), ("e2", 2)]
 
 
-def test_transactions(write):
-    """A line has the transaction in the file, or one with the description of the line or of its entry."""
+def test_transactions_are_of_the_file_or_of_descriptions(write):
     described = row(
         description="Card",
         transaction_id="t1",
@@ -171,7 +165,6 @@ def test_transactions(write):
 
 
 def test_a_quoted_line_break_does_not_shift_line_numbers(tmp_path):
-    """Line numbers are those of the file, also after a BOM, a multi-line description and an empty line."""
     path = tmp_path / "lines.csv"
     header = ",".join(REQUIRED_COLUMNS)
     content = (
@@ -186,8 +179,7 @@ def test_a_quoted_line_break_does_not_shift_line_numbers(tmp_path):
         read_books(path)
 
 
-def test_parquet_types(tmp_path):
-    """Decimals, integers, timestamps, booleans and dictionaries are imported with their values."""
+def test_parquet_types_are_imported_with_their_values(tmp_path):
     table = pa.table(
         {
             "entry_id": pa.array(["e", "e"]).dictionary_encode(),
@@ -212,8 +204,7 @@ def test_parquet_types(tmp_path):
     assert entry.lines[0].units == 1200
 
 
-def test_invalid_parquet_types(tmp_path):
-    """Floats, lists, nanoseconds, and numbers instead of text are refused, never converted."""
+def test_invalid_parquet_types_are_refused(tmp_path):
     plain = pa.Table.from_pylist([{name: line[name] for name in REQUIRED_COLUMNS} for line in pair()])
     for column, values, message in (
         ("amount", pa.array([1.5, 1.5]), "row 1: an amount is exact number text, an int or a Decimal"),
@@ -241,8 +232,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), ma
         max_size=5,
     )
 )
-def test_round_trip(entries, tmp_path_factory):
-    """Instants, texts and amounts are imported exactly, from CSV and Parquet."""
+def test_instants_texts_and_amounts_survive_csv_and_parquet(entries, tmp_path_factory):
     folder = tmp_path_factory.mktemp("tables")
     rows, expected = [], []
     for number, (instant, words, legs) in enumerate(entries):
@@ -266,14 +256,12 @@ def test_round_trip(entries, tmp_path_factory):
 
 
 def test_a_file_concatenated_with_itself_is_refused(write):
-    """An entry whose lines are repeated would have twice the amount; the message has both lines."""
     rows = [*pair(entry_id="a"), *pair(entry_id="b")]
     with pytest.raises(ImportRefusedError, match=r"(line 6|row 5): entry 'a' is already in the file.* (line 2|row 1)"):
         read_books(write([*rows, *rows]))
 
 
 def test_separated_lines_of_an_entry_are_joined(write):
-    """Lines of an entry in several parts of the file are one entry, with a note."""
     (debit, credit), between = pair(entry_id="a"), pair(entry_id="b")
     for rows in ([debit, *between, credit], [debit, credit, *between, debit, credit | {"ledger": "equity:more"}]):
         books = read_books(write(rows))
