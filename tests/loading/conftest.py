@@ -11,7 +11,6 @@ import pytest
 
 
 def page_of(lines, next_page_token=None):
-    """Return a response with a page."""
     return httpx.Response(200, json={"records": lines, "next_page_token": next_page_token, "prev_page_token": None})
 
 
@@ -81,7 +80,6 @@ class Ledgers:
 
 @pytest.fixture
 def make_ledgers():
-    """Return a function that makes ledgers of lines."""
     return Ledgers
 
 

@@ -43,8 +43,7 @@ def fail_after(service, count):
 
 
 @pytest.mark.parametrize("count", [0, 5, 15])
-def test_a_failed_load_continues(connected, service, tmp_path, count):
-    """Whichever request fails, the same call finishes the load, and requests only unfinished windows."""
+def test_failed_load_continues_with_unfinished_windows(connected, service, tmp_path, count):
     folder = tmp_path / "kept"
     with pytest.raises(ServerFaultError, match=r"finished window.*safe in .*kept.*same arguments") as caught:
         load(connected(fail_after(service, count)), folder)
@@ -61,7 +60,6 @@ def test_a_failed_load_continues(connected, service, tmp_path, count):
 
 
 def test_the_order_of_ledgers_does_not_matter(connected, service, tmp_path):
-    """The same ledgers in another order are the same load."""
     first = load(connected(service), tmp_path)
     client = connected(service)
     assert load(client, tmp_path, ledger_ids=["led_2", "led_1"]).equals(first)
@@ -80,7 +78,6 @@ def test_the_order_of_ledgers_does_not_matter(connected, service, tmp_path):
     ],
 )
 def test_the_checkpoint_of_another_load_is_refused(connected, service, tmp_path, change, message):
-    """Other days, ledgers, zone, filters or columns are refused by name before a request; nothing is changed."""
     load(connected(service), tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     client = connected(service)
@@ -91,7 +88,6 @@ def test_the_checkpoint_of_another_load_is_refused(connected, service, tmp_path,
 
 
 def test_the_checkpoint_of_another_service_instance_or_scale_is_refused(connected, service, tmp_path):
-    """A checkpoint is bound to one address, one instance and one scale."""
     load(connected(service), tmp_path)
     transport = httpx.MockTransport(service)
     elsewhere = aa.LedgerClient("http://other.test", token="t", instance_id="ins_1", transport=transport)
@@ -102,7 +98,6 @@ def test_the_checkpoint_of_another_service_instance_or_scale_is_refused(connecte
 
 
 def test_folders_with_other_files_are_refused(connected, service, tmp_path):
-    """A folder with files but no manifest, and a file instead of a folder, are refused unchanged."""
     (tmp_path / "photo.jpg").touch()
     with pytest.raises(CheckpointError, match="contains files but no checkpoint"):
         load(connected(service), tmp_path)
@@ -112,12 +107,10 @@ def test_folders_with_other_files_are_refused(connected, service, tmp_path):
 
 
 def truncate(path, _):
-    """Truncate a window."""
     path.write_bytes(path.read_bytes()[:-100])
 
 
 def flip(path, _):
-    """Change one byte of a window."""
     content = bytearray(path.read_bytes())
     content[len(content) // 3] ^= 0xFF
     path.write_bytes(content)
@@ -129,13 +122,11 @@ def replace(path, other):
 
 
 def duplicate(path, _):
-    """Copy a window."""
     shutil.copy(path, path.with_name(f"window-{32 * '0'}.parquet"))
 
 
 @pytest.mark.parametrize("damage", [truncate, flip, replace, duplicate])
 def test_damaged_windows_are_refused_by_name(connected, service, tmp_path, damage):
-    """A truncated, modified, replaced or copied window is refused; deleting the file is enough to continue."""
     folder = tmp_path / "kept"
     whole = load(connected(service), folder)
     load(connected(service), tmp_path / "other", days=("2025-01-01", "2025-02-28"))
@@ -153,14 +144,12 @@ def test_damaged_windows_are_refused_by_name(connected, service, tmp_path, damag
 
 @pytest.mark.parametrize("content", ["{", "[" * 100_000], ids=["cut", "nested"])
 def test_a_damaged_manifest_is_refused(connected, service, tmp_path, content):
-    """A manifest that no parser can read is refused, with advice to start again."""
     (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(CheckpointError, match="damaged; delete the folder"):
         load(connected(service), tmp_path)
 
 
 def test_a_checkpoint_in_use_is_refused(connected, service, tmp_path):
-    """While one load uses the checkpoint, a second one is refused, and the first one finishes."""
     started, may_finish = threading.Event(), threading.Event()
 
     def answer(request):
@@ -180,7 +169,6 @@ def test_a_checkpoint_in_use_is_refused(connected, service, tmp_path):
 
 
 def test_no_file_is_named_after_an_id(connected, pages, line, tmp_path):
-    """An id that looks like a path creates no file outside the folder."""
     evil = "../../etc/passwd"
     frame = load(connected(pages([line(1, ledger_id=evil)])), tmp_path / "kept", ledger_ids=[evil])
     assert frame["ledger_id"].tolist() == [evil]
@@ -193,7 +181,6 @@ def test_no_file_is_named_after_an_id(connected, pages, line, tmp_path):
 
 @pytest.mark.parametrize("fails_at", [1, 2, 4])
 def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fails_at):
-    """Whichever write finds the disk full, the error states it, and a later call continues where it stopped."""
     from accounting_analytics.core import atomic_files  # noqa: PLC0415 (to fill its disk)
 
     sync, calls, lock = atomic_files.os.fsync, 0, threading.Lock()
@@ -218,7 +205,6 @@ def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fa
 
 @pytest.mark.parametrize("name", ["window-000099.parquet.unfinished", "window-000099-ab.parquet.0123abcd.unfinished"])
 def test_leftovers_of_a_killed_load_are_removed(connected, service, tmp_path, name):
-    """A window that was being written when the load was killed is not part of the checkpoint."""
     load(connected(service), tmp_path)
     (tmp_path / name).write_bytes(b"PAR1")
     assert len(load(connected(service), tmp_path)) == len(service.lines)
@@ -227,14 +213,11 @@ def test_leftovers_of_a_killed_load_are_removed(connected, service, tmp_path, na
 
 @pytest.mark.parametrize("name", ["manifest.json.unfinished", "manifest.json.0123abcd.unfinished"])
 def test_a_load_killed_at_its_start_starts_again(connected, service, tmp_path, name):
-    """A folder that contains only an unfinished manifest is accepted."""
     (tmp_path / name).write_bytes(b"{")
     assert len(load(connected(service), tmp_path)) == len(service.lines)
 
 
 def test_stale_windows_leave_the_checkpoint(connected, service, tmp_path):
-    """A ledger that changed during the load is read again by the next call; other ledgers are not."""
-
     def answer(request):
         response = service(request)
         last = any(line["id"] == "lin_led_1_2025-03-28_9" for line in response.json()["records"])
@@ -251,14 +234,12 @@ def test_stale_windows_leave_the_checkpoint(connected, service, tmp_path):
 
 
 def test_the_token_is_in_no_file(connected, service, tmp_path):
-    """No file of a checkpoint contains the token."""
     load(connected(service), tmp_path)
     assert all(b"canary-token-value" not in path.read_bytes() for path in tmp_path.iterdir())
     assert json.loads((tmp_path / "manifest.json").read_text())["load"]["instance_id"] == "ins_1"
 
 
 def test_a_nul_in_a_path_is_refused(connected):
-    """A path with NUL is refused by name before any request."""
     client = connected(lambda _: pytest.fail("a request was sent"))
     with pytest.raises(InputError, match=r"output 'a\\x00b' contains a NUL character"):
         aa.doctor(client, output="a\0b")

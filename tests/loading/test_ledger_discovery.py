@@ -76,7 +76,6 @@ def deployment(*, parents=True, flows=(), more=0):
 
 
 def test_discovery_finds_ledgers_that_no_report_names(connected):
-    """The bank leads to its category, that to the ledger it is accrued against, and nested ledgers to parents."""
     ledgers = aa.discover_ledgers(connected(deployment()), *MARCH).set_index("id")
     assert sorted(ledgers.index) == ["bank", "expenses", "owed", "rent"]
     assert ledgers.loc["rent", "parent_id"] == "expenses"
@@ -88,8 +87,7 @@ def test_discovery_finds_ledgers_that_no_report_names(connected):
 
 
 @pytest.mark.parametrize(("configured", "zone"), [(None, "UTC"), ("Asia/Tokyo", "Asia/Tokyo")])
-def test_the_zone_of_a_discovery(connected, configured, zone):
-    """Days are local to the client's zone; where it has none, UTC is assumed and noted."""
+def test_discovery_days_are_in_the_zone_or_utc_with_a_note(connected, configured, zone):
     client = connected(deployment(), time_zone=configured)
     notes = aa.discover_ledgers(client, *MARCH).attrs["notes"]
     assert {request.url.params["time_zone"] for request in client.requests} == {zone}
@@ -97,7 +95,6 @@ def test_the_zone_of_a_discovery(connected, configured, zone):
 
 
 def test_unknown_parents_are_noted(connected):
-    """Where the service refuses to show parents, they are unknown unless the caller gives them."""
     ledgers = aa.discover_ledgers(connected(deployment(parents=False)), *MARCH)
     assert not ledgers["parent_known"].any()
     assert "parents=" in ledgers.attrs["notes"][1]
@@ -126,7 +123,6 @@ def deep_table(posted_books, tmp_path_factory):
 
 
 def test_every_parent_of_imported_books_is_known(deep_table):
-    """All ancestors of all levels are shown by one more request for each line that does not reach its root."""
     with deep_table.client(time_zone="UTC") as client:
         ledgers = aa.discover_ledgers(client, *MARCH)
         books = aa.load_books(client, "2025-01")
@@ -142,8 +138,6 @@ def test_every_parent_of_imported_books_is_known(deep_table):
 
 
 def test_a_service_that_shows_two_parents_is_asked_once_for_more(deep_table, distortion, forwarding):
-    """Where a service refuses higher parents, one request is refused, and the unknown ones are noted as ever."""
-
     def refuse_higher_parents(_path, params):
         return 422 if "ledger.parent.parent.parent" in params.get("expand", "") else None
 
@@ -157,7 +151,6 @@ def test_a_service_that_shows_two_parents_is_asked_once_for_more(deep_table, dis
 
 
 def test_ledgers_of_one_tree_have_one_type(connected):
-    """Ancestors without a line, which nested ledgers do not reach, have the type of the ledgers below them."""
     parents = {"rent": "premises", "premises": "operating", "operating": "all costs", "bank": None}
     given = aa.discover_ledgers(connected(deployment(parents=False)), *MARCH, parents=parents).set_index("id")
     expense = {"rent": "expense", "premises": "expense", "operating": "expense", "all costs": "expense"}
@@ -168,8 +161,6 @@ def test_ledgers_of_one_tree_have_one_type(connected):
 
 
 def test_a_given_parent_must_exist(connected):
-    """A misspelt id among the given parents is named as such; any other unknown ledger is the service's error."""
-
     def refuse(request):
         return httpx.Response(404) if "/costs/" in request.url.path else deployment()(request)
 
@@ -180,7 +171,6 @@ def test_a_given_parent_must_exist(connected):
 
 
 def test_other_refusals_are_raised(connected):
-    """A service that refuses the period is not taken for one that hides parents."""
     handler = deployment()
 
     def refuse_lines(request):
@@ -195,7 +185,6 @@ FLOWS = [{"ledger_id": "rent", "name": "Rent", "net_cash_flow": 0}]
 
 @pytest.mark.parametrize("in_flight", [1, 8])
 def test_discovery_takes_few_requests(connected, in_flight):
-    """Discovery takes one request for the report, one for the days, one for each ledger and one for the year."""
     client = connected(deployment(flows=FLOWS))
     ledgers = aa.discover_ledgers(client, *MARCH, in_flight=in_flight)
     assert len(ledgers) == 4
@@ -204,7 +193,6 @@ def test_discovery_takes_few_requests(connected, in_flight):
 
 
 def test_cash_ledgers_with_many_lines_take_one_page(connected):
-    """One page of a bank with many lines is read, and of a category with many lines those that do not touch cash."""
     client = connected(deployment(flows=FLOWS, more=3000))
     ledgers = aa.discover_ledgers(client, *MARCH)
     assert len(ledgers) == 4
@@ -215,7 +203,6 @@ def test_cash_ledgers_with_many_lines_take_one_page(connected):
 
 
 def test_all_cash_lines_are_read_where_the_report_is_incomplete(connected):
-    """Where the report does not name an opposing ledger of cash, all lines of cash ledgers are read."""
     client = connected(deployment(more=3000))
     assert len(aa.discover_ledgers(client, *MARCH)) == 4
     whole = [request for request in client.requests if request.url.params.get("limit") == "1000"]
@@ -223,7 +210,6 @@ def test_all_cash_lines_are_read_where_the_report_is_incomplete(connected):
 
 
 def test_required_roles_may_be_given(connected):
-    """Roles that no line shows are noted; a given id is probed and has the role."""
     ledgers = aa.discover_ledgers(connected(deployment()), *MARCH)
     assert ledgers.attrs["required"] == {}
     assert "transfers between accounts" in ledgers.attrs["notes"][-1]
@@ -233,7 +219,6 @@ def test_required_roles_may_be_given(connected):
 
 
 def test_required_ledgers_are_recognised(demo_company):
-    """The four required ledgers of the demo company are recognised by their fields, whatever their names."""
     days = (demo_company.start_date, demo_company.end_date)
     ledgers = aa.discover_ledgers(demo_company.client, *days, time_zone=demo_company.time_zone, progress=False)
     by_id = ledgers.set_index("id")
@@ -243,7 +228,6 @@ def test_required_ledgers_are_recognised(demo_company):
 
 
 def test_empty_pages_are_not_the_end(connected):
-    """Empty first pages are followed to one with lines; empty pages in a loop are refused."""
     handler = deployment(flows=FLOWS)
 
     def empty_first(tokens):
@@ -263,7 +247,6 @@ def test_empty_pages_are_not_the_end(connected):
 
 
 def test_an_expired_page_token_restarts_the_probe(connected):
-    """A probe whose page token expires starts again, and fails where tokens always expire."""
     handler, expired = deployment(flows=FLOWS), {"error_code": "page_token_expired", "message": "expired"}
 
     def expire(first_requests):
@@ -309,7 +292,6 @@ ENTRIES = [
     "days", [("2026-06-01", "2026-06-30"), ("2024-12-01", "2024-12-31"), ("2022-01-01", "2026-12-31")]
 )
 def test_the_ledgers_do_not_depend_on_the_days(books, days):
-    """Whatever the days, the same ledgers are found with the same fields, from entries of all days."""
     client = books(ENTRIES, CHART)
     ledgers = aa.discover_ledgers(client, *days)
     assert {"bank", "bonus", "machine", "owed", "wear", "worn"} <= set(ledgers["id"])
@@ -318,7 +300,6 @@ def test_the_ledgers_do_not_depend_on_the_days(books, days):
 
 
 def test_an_income_statement_of_a_month_has_entries_without_cash(books):
-    """An accrual is in its month, although it connects to cash only later; depreciation only through earlier years."""
     client = books(ENTRIES, CHART)
     for days, net_income in ((("2026-06-01", "2026-06-30"), -500), (("2024-12-01", "2024-12-31"), -300)):
         ledgers = aa.discover_ledgers(client, *days)
@@ -328,7 +309,6 @@ def test_an_income_statement_of_a_month_has_entries_without_cash(books):
 
 @pytest.mark.parametrize("first", ["2023-05-01", "2023-01-01", "1999-07-04"])
 def test_days_that_the_service_refuses_are_found_by_halving(connected, first):
-    """Where a service refuses days before a first one, and days in the future, the others are read, and it is said."""
     handler = deployment(flows=FLOWS)
     last = "2025-12-24"
 
@@ -345,7 +325,6 @@ def test_days_that_the_service_refuses_are_found_by_halving(connected, first):
 
 
 def test_the_books_of_a_service_that_begin_within_a_year(books):
-    """A service that refuses reports before its books begin is asked for the rest of that year."""
     client = books(ENTRIES[3:], CHART, entries_start=dt.date(2026, 6, 17))
     ledgers = aa.discover_ledgers(client, "2026-07-01", "2026-07-31")
     assert {"bank", "bonus", "owed"} <= set(ledgers["id"])
@@ -353,7 +332,6 @@ def test_the_books_of_a_service_that_begin_within_a_year(books):
 
 @pytest.mark.long
 def test_many_requests_are_announced(connected, monkeypatch, capsys):
-    """In a terminal, the cost of reading many entries without cash is said before it is paid, and how to avoid it."""
     handler, day = deployment(flows=FLOWS), dt.timedelta(days=1)
     start = dt.datetime(2023, 1, 1, tzinfo=dt.UTC)
 
@@ -380,7 +358,6 @@ def test_many_requests_are_announced(connected, monkeypatch, capsys):
 
 
 def test_lines_in_any_order_show_every_year(connected):
-    """The years of a cash ledger with many lines are found in any order of them; a line outside the days is refused."""
     handler = deployment(flows=FLOWS, more=3000)
     asked = []
 

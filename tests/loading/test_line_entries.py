@@ -32,7 +32,6 @@ MARCH = ("2025-03-01", "2025-03-31")
     ],
 )
 def test_amounts_are_exact(connected, pages, line, sent, read):
-    """Numbers and number texts are read at the scale; a negative amount stays, and means the other side."""
     floats = aa.load_line_entries(connected(pages([line(amount=sent)])), ["led_1"], *MARCH)
     assert floats["amount"].tolist() == floats["signed_amount"].tolist() == [float(read)]
     assert floats["amount"].dtype == floats["signed_amount"].dtype == "float64"
@@ -42,7 +41,6 @@ def test_amounts_are_exact(connected, pages, line, sent, read):
 
 @pytest.mark.parametrize("sent", ["10000000000000.00", "-10000000000000.00", "9" * 36 + ".99"])
 def test_amounts_too_large_for_floats_are_named(connected, pages, line, sent):
-    """From 10**15 minor units an amount is refused with its line, its ledger, and what takes it."""
     lines = [line(1), line(2, amount=sent), line(3)]
     with pytest.raises(AmountError) as caught:
         aa.load_line_entries(connected(pages(lines)), ["led_1"], *MARCH)
@@ -51,7 +49,6 @@ def test_amounts_too_large_for_floats_are_named(connected, pages, line, sent):
 
 
 def test_a_nested_amount_too_large_for_floats_is_named(connected, pages, line):
-    """The refusal names the column, also where the amount is that of the transaction."""
     transaction = {"id": "txn_1", "amount": "10000000000000.00"}
     with pytest.raises(AmountError, match="line entry lin_1 of ledger led_1: transaction_amount: "):
         aa.load_line_entries(connected(pages([line(transaction=transaction)])), ["led_1"], *MARCH)
@@ -59,7 +56,6 @@ def test_a_nested_amount_too_large_for_floats_is_named(connected, pages, line):
 
 @pytest.mark.parametrize("scale", [0, 5, 10])
 def test_the_scale_of_the_client_is_that_of_the_frame(connected, pages, line, scale):
-    """The frame states the scale of the currency, and its largest amount has 15 digits at every scale."""
     sent = Decimal(10**15 - 1).scaleb(-scale)
     client = connected(pages([line(amount=f"{sent:f}")]), scale=scale)
     frame = aa.load_line_entries(client, ["led_1"], *MARCH)
@@ -72,7 +68,6 @@ def test_the_scale_of_the_client_is_that_of_the_frame(connected, pages, line, sc
     [("0.30000000000000004", 0.3), ("31282.27999999999883584678173065185546875", 31282.28), (0.1 + 0.2, 0.3)],
 )
 def test_rounding_noise_is_removed_and_counted(connected, pages, line, sent, read):
-    """A value within 1e-6 of an exact amount is read as that amount, and a note counts such values."""
     frame = aa.load_line_entries(connected(pages([line(amount=sent), line(2)])), ["led_1"], *MARCH)
     assert frame["amount"][0] == read
     assert frame.attrs["notes"] == (
@@ -83,7 +78,6 @@ def test_rounding_noise_is_removed_and_counted(connected, pages, line, sent, rea
 @pytest.mark.parametrize("field", ["amount", "transaction"])
 @pytest.mark.parametrize("sent", ["0.01000001", 0.01000001, "1.000001e-2"])
 def test_the_digits_of_another_scale_are_no_noise(connected, pages, line, sent, field):
-    """Digits that no float prints are refused with the id and the scale, which reads them exactly."""
     transaction = {"id": "txn_1", "amount": sent}
     sent_line = line(amount=sent) if field == "amount" else line(amount="1.00", transaction=transaction)
     message = r"page 1.*: .*amount of line lin_1: amount .* does not fit 2 fraction digits; .*scale=8"
@@ -98,7 +92,6 @@ def test_the_digits_of_another_scale_are_no_noise(connected, pages, line, sent, 
     ("zone", "date"), [("UTC", "2025-03-10"), ("Pacific/Auckland", "2025-03-11"), ("America/Adak", "2025-03-10")]
 )
 def test_the_local_date_is_the_day_of_the_line(connected, pages, line, zone, date):
-    """The day of a line is that of its instant in the zone of the load, at midnight without a zone."""
     sent = line(datetime="2025-03-10T12:00:00Z")
     frame = aa.load_line_entries(connected(pages([sent])), ["led_1"], *MARCH, time_zone=zone)
     assert frame["local_date"].tolist() == [pd.Timestamp(date)]
@@ -107,7 +100,6 @@ def test_the_local_date_is_the_day_of_the_line(connected, pages, line, zone, dat
 
 @pytest.mark.parametrize(("zone", "noted"), [("America/New_York", True), ("Asia/Tokyo", True), ("UTC", False)])
 def test_midnights_of_a_service_are_instants(connected, pages, line, zone, noted):
-    """Instants of a service that are all midnights of UTC are read as instants, which a note says."""
     client = connected(pages([line(datetime="2025-03-10T00:00:00Z")]))
     frame = aa.load_line_entries(client, ["led_1"], *MARCH, time_zone=zone)
     assert frame["local_date"].dt.day.tolist() == [9 if zone == "America/New_York" else 10]
@@ -120,7 +112,6 @@ def test_midnights_of_a_service_are_instants(connected, pages, line, zone, noted
 
 
 def test_lists_of_ids_are_joined_text(connected, pages, line):
-    """Lists of ids are text joined by a bar: an empty list is empty text, an unknown one null."""
     sent = [
         line(1, opposing_ledger_ids=["a", "b"], tags=[{"id": "t"}]),
         line(2, opposing_ledger_ids=[], tags=[]),
@@ -153,7 +144,6 @@ def test_ids_with_the_separator_are_refused(connected, pages, line, change):
     "sent", ["12.345", "1,000.00", "NaN", "Infinity", "1e400", "", " 1 000", None, True, [], "1e37"]
 )
 def test_other_amounts_are_refused_by_place(connected, pages, line, sent):
-    """A value that is not an exact amount is refused, naming ledger, page, line and field."""
     with pytest.raises(ProtocolError) as caught:
         aa.load_line_entries(connected(pages([line(1)], [line(2), line(3, amount=sent)])), ["led_1"], *MARCH)
     for place in ("led_1", "page 2", "lin_3", "amount"):
@@ -170,7 +160,6 @@ def test_other_amounts_are_refused_by_place(connected, pages, line, sent):
     ],
 )
 def test_instants_are_utc_microseconds(connected, pages, line, sent, read):
-    """Offsets are applied, an instant without one is in UTC, microseconds stay."""
     frame = aa.load_line_entries(connected(pages([line(datetime=sent)])), ["led_1"], *MARCH)
     assert frame["datetime"].tolist() == [pd.Timestamp(read, tz="UTC")]
     assert str(frame["datetime"].dtype) == "datetime64[us, UTC]"
@@ -190,13 +179,11 @@ def test_instants_are_utc_microseconds(connected, pages, line, sent, read):
     ],
 )
 def test_lines_that_break_the_interface_are_refused(connected, pages, line, change):
-    """A required field that is missing or wrong is refused."""
     with pytest.raises(ProtocolError, match="led_1"):
         aa.load_line_entries(connected(pages([line() | change])), ["led_1"], *MARCH)
 
 
 def test_optional_fields_may_be_absent(connected, pages, line):
-    """Absent and null are both null; unknown fields are ignored; ids are never read as numbers."""
     sent = [line("00123", extra={"deep": [1]}), line("1e5", description=None, tags=None, transaction=None)]
     frame = aa.load_line_entries(connected(pages(sent)), ["led_1"], *MARCH)
     assert frame["id"].tolist() == ["lin_00123", "lin_1e5"]
@@ -204,13 +191,11 @@ def test_optional_fields_may_be_absent(connected, pages, line):
 
 
 def test_columns_without_expansion_are_absent(connected, pages, line):
-    """A field that was not requested is not a column of nulls."""
     frame = aa.load_line_entries(connected(pages([line()])), ["led_1"], *MARCH, expand=())
     assert {"opposing_ledger_ids", "transaction_amount", "journal_entry_line_entry_ids"} & set(frame) == set()
 
 
-def test_order_and_repeats(connected, pages, line):
-    """Lines are ordered by (datetime, id) whatever the order of the pages; a repeated line is kept once."""
+def test_lines_are_ordered_and_repeats_kept_once(connected, pages, line):
     late = line(1, datetime="2025-03-20T00:00:00Z")
     frame = aa.load_line_entries(connected(pages([late, line(3)], [line(2), late])), ["led_1"], *MARCH)
     assert frame["id"].tolist() == ["lin_2", "lin_3", "lin_1"]
@@ -224,22 +209,19 @@ def test_one_line_with_two_contents_is_refused(connected, pages, line):
 
 
 def test_instants_outside_the_calendar_are_refused(connected, pages, line):
-    """An instant without a date in UTC is refused with its place."""
     client = connected(pages([line(datetime="0001-01-01T00:00:00+05:00")]))
     with pytest.raises(ProtocolError, match="outside the calendar"):
         aa.load_line_entries(client, ["led_1"], "0001-01-01", "0001-01-02")
 
 
 def test_an_empty_ledger_is_a_valid_frame(connected, pages):
-    """A ledger without lines gives an empty frame with all columns."""
     frame = LineEntries.checked(aa.load_line_entries(connected(pages([])), ["led_1"], *MARCH))
     assert len(frame) == 0
     assert "opposing_ledger_ids" in frame
 
 
 @pytest.mark.parametrize("ids", [pd.DataFrame({"id": ["led_1"]}), None, 7])
-def test_ledger_ids_must_be_ids(connected, pages, line, ids):
-    """A frame of ledgers, which iterates over its columns, is refused with advice; a column of ids is accepted."""
+def test_ledger_ids_are_a_column_not_a_frame(connected, pages, line, ids):
     with pytest.raises(
         InputError, match=rf"ledger_ids is a {type(ids).__name__}; give the ids, such as ledgers\['id'\]"
     ):
@@ -251,7 +233,6 @@ def test_ledger_ids_must_be_ids(connected, pages, line, ids):
 
 
 def test_the_traceback_of_a_failed_load_is_short(connected):
-    """A notebook shows where the load was called and why it failed, not its threads and pages."""
     client = connected(lambda _: httpx.Response(404, json={"message": "no such ledger"}))
     with pytest.raises(NotFoundError, match="no such ledger") as caught:
         aa.load_line_entries(client, ["led_1"], *MARCH)
@@ -265,7 +246,6 @@ def test_the_traceback_of_a_failed_load_is_short(connected):
 
 @pytest.fixture
 def served_page(pages, line):
-    """Return a handler of one page with one line."""
     return pages([line()])
 
 
@@ -282,8 +262,7 @@ ASSUMED = "No time zone was given, so the days are those of UTC."
         (("HST", None, "HST"), ("HST does not follow summer time: it is UTC-10:00 all year.",)),
     ],
 )
-def test_the_zone_of_a_load(connected, served_page, zones, note):
-    """Every load counts days in the given zone, else the client's, else UTC; assuming UTC is noted in its result."""
+def test_load_zone_is_given_client_or_utc_with_a_note(connected, served_page, zones, note):
     configured, given, sent = zones
     client = connected(served_page, time_zone=configured)
     frame = aa.load_line_entries(client, ["led_1"], *MARCH, time_zone=given)
@@ -308,12 +287,10 @@ def wire_fields(kind, prefix=""):
 
 
 def test_every_column_has_a_field_on_the_wire():
-    """The path of a column leads to a field of the wire records; only signed_amount is calculated."""
     assert {column.path for column in columns()} - wire_fields(msgspec.inspect.type_info(LineEntry)) == {""}
     assert [column.name for column in columns() if not column.path] == ["signed_amount"]
 
 
 def test_columns_are_those_of_frames():
-    """Tables have the columns of LineEntries in the same order, but for the local date, which frames and files get."""
     names = list(LineEntries.to_schema().columns)
     assert line_schema(EVERYTHING, 2).names == [name for name in names if name != "local_date"]

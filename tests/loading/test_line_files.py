@@ -61,7 +61,6 @@ def saved(frame, path):
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_saved_lines_are_read_back(lines, tmp_path, suffix):
-    """Each kind of file gives the frame that was saved, and the figures recomputed from it are the same."""
     read = aa.read_line_entries(saved(lines, tmp_path / f"lines{suffix}"))
     pd.testing.assert_frame_equal(read, lines)
     assert read.attrs["scale"] == 2
@@ -71,13 +70,11 @@ def test_saved_lines_are_read_back(lines, tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".CSV"])
 def test_a_changed_index_does_not_matter(lines, tmp_path, suffix):
-    """A frame that was filtered and sorted is read in its order, with a new index; suffixes in any case."""
     path = saved(lines.iloc[[2, 0]], tmp_path / f"lines{suffix.lower()}").rename(tmp_path / f"lines{suffix}")
     pd.testing.assert_frame_equal(aa.read_line_entries(str(path)), lines.iloc[[2, 0]].reset_index(drop=True))
 
 
-def test_a_csv_file_that_was_cut(lines, tmp_path):
-    """A CSV file without its last rows is noted as not known to be whole, and refused with the expected number."""
+def test_csv_file_that_was_cut_is_noted_or_refused(lines, tmp_path):
     path = saved(lines, tmp_path / "lines.csv")
     whole = aa.read_line_entries(path, expected_rows=3)
     assert aa.notes(whole) == (ASSUMED,)
@@ -101,7 +98,6 @@ def test_the_expected_rows_of_excel_files(lines, tmp_path):
 
 
 def test_csv_amounts_are_read_digit_by_digit(cells, tmp_path):
-    """Amounts are exact at any scale, noise in their text is counted, and other text is refused by id."""
     texts = ["12345.6789012345", "0.1", "1e3"]
     frame = cells.assign(amount=texts, signed_amount=texts, transaction_amount=None)
     read = aa.read_line_entries(saved(frame, tmp_path / "lines.csv"), scale=10)
@@ -118,7 +114,6 @@ def test_csv_amounts_are_read_digit_by_digit(cells, tmp_path):
 
 
 def test_too_large_amounts_are_refused(lines, tmp_path):
-    """An amount that a float cannot hold is named."""
     large = pd.Series([Decimal(10**13)] * 3)
     path = saved(lines.assign(amount=large, signed_amount=large), tmp_path / "lines.csv")
     with pytest.raises(AmountError, match=r"amount 10,000,000,000,000.00 is too large for a pandas frame"):
@@ -143,13 +138,11 @@ def test_csv_tells_empty_text_from_null(cells, tmp_path):
     ],
 )
 def test_instants_without_a_zone_are_utc(cells, tmp_path, text, instant):
-    """Offsets are applied, and an instant without one is in UTC."""
     read = aa.read_line_entries(saved(cells.assign(datetime=text), tmp_path / "lines.csv"))
     assert set(read["datetime"]) == {pd.Timestamp(instant)}
 
 
-def test_local_dates_in_another_zone(lines, tmp_path):
-    """Without the column the local dates are those of the zone; those of a file are never changed to other days."""
+def test_missing_local_dates_are_of_the_zone_given_ones_stay(lines, tmp_path):
     path = saved(lines.drop(columns="local_date"), tmp_path / "lines.csv")
     assert "local_date" not in aa.read_line_entries(path)
     read = aa.read_line_entries(path, time_zone="Pacific/Auckland")
@@ -163,7 +156,6 @@ def test_local_dates_in_another_zone(lines, tmp_path):
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 @pytest.mark.parametrize("form", ["instants", "dates"])
 def test_midnights_of_utc_are_days_or_instants(cells, tmp_path, suffix, form):
-    """Instants that are all midnights of UTC have two readings in another zone: refused until one is named."""
     midnight = pd.Timestamp("2025-02-01T00:00:00Z")
     frame = cells.drop(columns="local_date", errors="ignore")
     frame["datetime"] = "2025-02-01T00:00:00Z" if form == "instants" else "2025-02-01"
@@ -186,8 +178,7 @@ def test_midnights_of_utc_are_days_or_instants(cells, tmp_path, suffix, form):
         assert set(aa.read_line_entries(path, time_zone=same)["local_date"]) == {pd.Timestamp("2025-02-01")}
 
 
-def test_what_midnights_cannot_be(cells, tmp_path):
-    """One instant at another time shows that they are instants; days are refused then, and without a zone."""
+def test_instants_at_other_times_refuse_the_reading_as_days(cells, tmp_path):
     times = ["2025-02-01T00:00:00Z", "2025-02-01T00:00:00.000001Z", "2025-02-02T00:00:00Z"]
     path = saved(cells.drop(columns="local_date", errors="ignore").assign(datetime=times), tmp_path / "lines.csv")
     read = aa.read_line_entries(path, time_zone="America/New_York")
@@ -201,13 +192,11 @@ def test_what_midnights_cannot_be(cells, tmp_path):
 
 
 def test_the_byte_order_mark_of_a_spreadsheet_is_skipped(lines, tmp_path):
-    """A CSV file that a spreadsheet saved starts with a byte order mark."""
     lines.to_csv(tmp_path / "lines.csv", index=False, encoding="utf-8-sig")
     pd.testing.assert_frame_equal(aa.read_line_entries(tmp_path / "lines.csv"), lines)
 
 
-def test_numbers_and_texts_of_excel(lines, tmp_path):
-    """Numbers with noise and whole numbers are amounts, text cells are read digit by digit, ids must be text."""
+def test_excel_numbers_texts_and_ids_are_read(lines, tmp_path):
     amounts = {
         "noise": [0.3 + 1e-13, 24.33, 5],
         "text": ["0.30", "24.33", "5"],
@@ -232,7 +221,6 @@ def test_numbers_and_texts_of_excel(lines, tmp_path):
 
 
 def test_the_sheet_with_the_columns_is_read(lines, tmp_path):
-    """Other sheets may come before it; a column that occurs twice is refused."""
     path = saved(lines, tmp_path / "lines.xlsx")
     workbook = openpyxl.load_workbook(path)
     workbook.create_sheet("notes", 0).append(["checked by Eva"])
@@ -245,7 +233,6 @@ def test_the_sheet_with_the_columns_is_read(lines, tmp_path):
 
 
 def test_excel_needs_its_extra(tmp_path, monkeypatch):
-    """Without openpyxl the message says what to install."""
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     (tmp_path / "lines.xlsx").write_bytes(b"")
     with pytest.raises(InputError, match=r"pip install 'accounting-analytics\[excel\]'"):
@@ -253,15 +240,13 @@ def test_excel_needs_its_extra(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["lines.txt", "lines", "lines.csv.gz", "lines.xls", "lines.parquet"])
-def test_other_files_are_refused(tmp_path, name):
-    """Another suffix is refused with those that are read."""
+def test_other_suffixes_are_refused(tmp_path, name):
     with pytest.raises(InputError, match=r"read from \.csv, \.xlsx files"):
         aa.read_line_entries(tmp_path / name)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_missing_and_damaged_files_are_named(tmp_path, suffix):
-    """A file that does not exist, a folder, and a file of another kind are named in one line."""
     (tmp_path / f"folder{suffix}").mkdir()
     (tmp_path / f"damaged{suffix}").write_bytes(b"\xff\xfe\x00PAR1" * 9)
     (tmp_path / f"empty{suffix}").write_bytes(b"")
@@ -274,7 +259,6 @@ def test_missing_and_damaged_files_are_named(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
 def test_wrong_columns_are_named(lines, tmp_path, suffix):
-    """A missing, an unknown and a repeated column are named with the file."""
     path = tmp_path / f"lines{suffix}"
     for frame, message in (
         (lines.drop(columns="journal_entry_id"), "journal_entry_id: column is missing"),
@@ -287,7 +271,6 @@ def test_wrong_columns_are_named(lines, tmp_path, suffix):
 
 
 def test_wrong_cells_are_named(cells, tmp_path):
-    """A repeated column, and cells that are no instant, boolean or side are named by column."""
     path = tmp_path / "lines.csv"
     for column, cell in (("datetime", "yesterday"), ("editable", "maybe"), ("debit_credit", "DR"), ("local_date", "x")):
         saved(cells.assign(**{column: cell}), path)
@@ -299,7 +282,6 @@ def test_wrong_cells_are_named(cells, tmp_path):
 
 
 def test_cells_of_a_workbook_that_are_no_values(lines, tmp_path):
-    """An error of a formula is null, formatted cells beside the table are not read, and a note beside it is named."""
     path = saved(lines, tmp_path / "lines.xlsx")
     expected = aa.read_line_entries(path)
     workbook = openpyxl.load_workbook(path)
@@ -322,7 +304,6 @@ def test_cells_of_a_workbook_that_are_no_values(lines, tmp_path):
 
 
 def test_a_workbook_without_the_columns_is_refused(tmp_path):
-    """The message names what is missing, and the file."""
     for cells in ([], [["a", "b"], [1, 2]]):
         workbook = openpyxl.Workbook()
         for row in cells:

@@ -19,7 +19,6 @@ DAYS = [f"2025-03-{day:02}" for day in range(1, 32)]
 
 
 def test_a_failing_window_fails_the_load(connected, make_ledgers, spread):
-    """One window that cannot be read fails the load, and no frame is returned."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 900)}))
 
     def answer(request):
@@ -41,7 +40,6 @@ def test_a_failing_window_fails_the_load(connected, make_ledgers, spread):
     ids=["added", "removed", "changed"],
 )
 def test_changes_at_the_end_of_a_ledger_are_found(connected, make_ledgers, spread, change):
-    """A line that is added, removed or changed at the end of a ledger during the load is named."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}), page_size=500)
 
     def answer(request):
@@ -56,13 +54,11 @@ def test_changes_at_the_end_of_a_ledger_are_found(connected, make_ledgers, sprea
 
 
 def test_a_load_without_any_window_fails(connected):
-    """Where no window could be read, not even a partial load returns a frame."""
     with pytest.raises(ServerFaultError):
         aa.load_line_entries(connected(lambda _: httpx.Response(500)), ["led_1"], *MARCH, allow_partial=True)
 
 
 def test_a_load_states_when_it_was_read(connected, make_ledgers, spread):
-    """The instant lies before every request, and a load that is repeated reads again."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 3)}))
     before = dt.datetime.now(dt.UTC)
     frame = aa.load_line_entries(connected(service), ["led_1"], *MARCH)
@@ -73,8 +69,7 @@ def test_a_load_states_when_it_was_read(connected, make_ledgers, spread):
     assert dt.datetime.fromisoformat(later.attrs["load"]["read_at"]) >= after
 
 
-def test_a_load_has_metadata(connected, make_ledgers, spread):
-    """The frame carries ledgers, days, filters and windows, and the windows cover each day once."""
+def test_load_metadata_has_ledgers_days_filters_and_windows(connected, make_ledgers, spread):
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 300), "led_2": {}}))
     client = connected(service)
     frame = aa.load_line_entries(client, ["led_1", "led_2"], *MARCH, time_zone="America/New_York", is_cashflow=True)
@@ -90,7 +85,6 @@ def test_a_load_has_metadata(connected, make_ledgers, spread):
 
 @pytest.mark.parametrize(("code", "helps"), [(400, False), (401, False), (403, False), (404, False), (503, True)])
 def test_loading_again_is_advised_where_it_helps(connected, tmp_path, code, helps):
-    """Only after a failure that may be temporary the error says to load again."""
     client = connected(lambda _: httpx.Response(code))
     with pytest.raises(StatusError, match="nothing was kept") as caught:
         aa.load_line_entries(client, ["led_1"], *MARCH)

@@ -43,8 +43,7 @@ def through(demo_company, distortion, forwarding):
         yield client, recorder
 
 
-def test_the_demo_is_asked_once(demo_company, through):
-    """At most 1.1 requests for each page and ledger give the same chart, lines, certificate and moment."""
+def test_demo_takes_one_request_per_page_and_ledger(demo_company, through):
     client, recorder = through
     books = aa.load_books(client, DAYS, reports=(), progress=False)
     lines = books.lines
@@ -66,8 +65,7 @@ def test_the_demo_is_asked_once(demo_company, through):
     ],
     ids=["unusual", "young"],
 )
-def test_other_books_are_the_same(posted_books, entries, ledgers, zone, days):
-    """Accruals, parents, contra accounts, and lines after the asked days: the ledgers never depend on the days."""
+def test_other_books_equal_discovery_and_load_apart(posted_books, entries, ledgers, zone, days):
     client = posted_books(numbered(entries), ledgers, time_zone=zone)
     books = aa.load_books(client, days, time_zone=zone, progress=False)
     chart = aa.discover_ledgers(client, *days, time_zone=zone, progress=False)
@@ -80,8 +78,7 @@ def test_other_books_are_the_same(posted_books, entries, ledgers, zone, days):
     assert set(kept.ledgers["id"]) == set(chart["id"])
 
 
-def test_the_period_names_the_last_day(demo_company):
-    """Lines begin with the first entry and end with the period; without one, with this month."""
+def test_lines_begin_with_the_first_entry_end_with_the_period(demo_company):
     client = demo_company.client
     books = aa.load_books(client, "2025-03", progress=False)
     extent = books.extent
@@ -99,7 +96,6 @@ def test_the_period_names_the_last_day(demo_company):
 
 
 def test_a_later_first_day_has_the_reported_cash(demo_company):
-    """Cash is what the service reported at its start; a balance sheet is a movement, and both say so."""
     client = demo_company.client
     books = aa.load_books(client, "2025-05", since="2025-04-01", progress=False)
     whole = aa.load_books(client, "2025-05", progress=False)
@@ -113,8 +109,7 @@ def test_a_later_first_day_has_the_reported_cash(demo_company):
     assert given.opening.basis == "given"
 
 
-def test_some_ledgers_are_named(demo_company):
-    """Only their lines are loaded; what needs others says which were not."""
+def test_named_ledgers_alone_are_loaded_others_are_stated(demo_company):
     books = aa.load_books(demo_company.client, "2025-05", ledgers=["Rent", "Operating Account"], progress=False)
     assert set(books.lines["ledger_name"]) == {"Rent", "Operating Account"}
     assert len(aa.register(books, "Rent")) == 1
@@ -124,8 +119,7 @@ def test_some_ledgers_are_named(demo_company):
         aa.load_books(demo_company.client, "2025-05", ledgers=["Rnt"], progress=False)
 
 
-def test_what_is_refused(demo_company, connected):
-    """Before a request: options that cannot be. After it: days before the first entry, and an instance without any."""
+def test_impossible_options_and_empty_books_are_refused(demo_company, connected):
     client = connected(lambda _: None)
     for options, message in (
         ({"since": "2025-06-01"}, "since is 2025-06-01, which is after the last day, 2025-05-31; nothing was loaded"),
@@ -142,8 +136,7 @@ def test_what_is_refused(demo_company, connected):
         aa.load_books(demo_company.client, "2024-05", progress=False)
 
 
-def test_parents_that_a_service_does_not_show(demo_company, distortion, forwarding):
-    """They are given; an id that does not exist is refused by its name."""
+def test_hidden_parents_are_given_and_checked(demo_company, distortion, forwarding):
     refuse = distortion(status=lambda _, params: 422 if "parent" in params.get("expand", "") else None)
     with forwarding(demo_company.base_url, refuse) as base_url:
         access = {"token": demo_company.token, "instance_id": demo_company.instance_id, "time_zone": "UTC"}
@@ -158,9 +151,7 @@ def test_parents_that_a_service_does_not_show(demo_company, distortion, forwardi
                 aa.load_books(client, "2025-05", parents={"led_rent": "led_nowhere"}, progress=False)
 
 
-def test_early_days_that_a_service_refuses(demo_company, distortion, forwarding):
-    """The first entry is then not certain: the reported cash is used, and the sentence says so."""
-
+def test_refused_early_days_take_the_reported_cash(demo_company, distortion, forwarding):
     def status(_, params):
         return 422 if params["start_date"] < "2025-03-01" else None
 
@@ -174,9 +165,7 @@ def test_early_days_that_a_service_refuses(demo_company, distortion, forwarding)
     assert aa.reconcile(books).ties
 
 
-def test_what_could_not_be_read(demo_company, distortion, forwarding):
-    """A ledger that fails ends the load; where that is allowed, the books say first that they are not complete."""
-
+def test_failing_ledger_ends_the_load_or_is_stated_first(demo_company, distortion, forwarding):
     def status(path, _):
         return 400 if "led_rent" in path else None
 
@@ -194,7 +183,6 @@ def test_what_could_not_be_read(demo_company, distortion, forwarding):
 
 
 def test_a_long_ledger_is_split(connected, make_ledgers, spread, capsys):
-    """Days without an end are no reason to expect many pages: a dense ledger is split until the last asked day."""
     days = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
     served = make_ledgers(spread({"led_1": dict.fromkeys(days, 40)}), page_size=100)
     client = connected(cash_service(served, "led_1"))
@@ -220,7 +208,6 @@ def cash_service(served, ledger_id):
 
 
 def test_a_change_of_the_newest_lines_is_found(connected, make_ledgers, spread, line):
-    """The newest day of a ledger of several pages is read twice; a line that was added meanwhile ends the load."""
     days = [f"2025-01-{day:02}" for day in range(1, 29)]
     served = make_ledgers(spread({"led_1": dict.fromkeys(days, 10)}), page_size=100)
 

@@ -108,7 +108,6 @@ def served(tmp_path_factory):
 
 
 def test_inserts_into_days_already_read_and_not_yet_read(served):
-    """Two inserts into one ledger, an early day first: by default its newest line hides the gap, "all" finds it."""
     books = Books(*served)
 
     def torn(**options):
@@ -132,7 +131,6 @@ def test_inserts_into_days_already_read_and_not_yet_read(served):
 
 
 def test_verifying_without_changes_reads_the_days_twice(connected, make_ledgers, spread):
-    """Without a change the requests double; for one month of a quarter only its windows are read again."""
     days = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
     service = make_ledgers(spread({"led_1": dict.fromkeys(days, 60), "led_2": dict.fromkeys(days, 1)}), page_size=100)
     frames, requests = {}, {}
@@ -148,7 +146,6 @@ def test_verifying_without_changes_reads_the_days_twice(connected, make_ledgers,
 
 
 def test_one_response_is_of_one_moment(connected, make_ledgers, spread):
-    """A load of one page needs no second reading."""
     client = connected(make_ledgers(spread({"led_1": {"2025-03-01": 5}})))
     frame = aa.load_line_entries(client, ["led_1"], *QUARTER, consistency="all")
     assert frame.attrs["load"]["of_one_moment"] == "2025-01-01/2025-03-31"
@@ -159,7 +156,6 @@ def test_one_response_is_of_one_moment(connected, make_ledgers, spread):
 
 @pytest.mark.parametrize("consistency", ["everything", aa.Period("2024-12-01", "2025-01-31"), None])
 def test_other_days_cannot_be_verified(connected, consistency):
-    """A misspelt value, and a period outside of the load, are refused before a request is sent."""
     client = connected(lambda _: httpx.Response(500))
     with pytest.raises(InputError, match="consistency is"):
         aa.load_line_entries(client, ["led_1"], *QUARTER, consistency=consistency)
@@ -167,7 +163,6 @@ def test_other_days_cannot_be_verified(connected, consistency):
 
 
 def test_books_that_never_rest_are_a_clear_error(connected, make_ledgers, spread):
-    """A ledger that changes between any two readings is named with its days, and nothing is returned."""
     service = make_ledgers(
         spread({"led_1": {"2025-03-01": 30, "2025-03-30": 30}, "led_2": {"2025-03-03": 5}}), page_size=10
     )
@@ -183,7 +178,6 @@ def test_books_that_never_rest_are_a_clear_error(connected, make_ledgers, spread
 
 @pytest.mark.parametrize("change", ["remove", "move", "amend"])
 def test_lines_that_leave_or_change_are_found(connected, make_ledgers, spread, change):
-    """A line of an early day that is deleted, moved to a day not yet read, or changed, is as it was at one moment."""
     service = make_ledgers(spread({"led_1": {"2025-01-02": 30, "2025-03-30": 30}}), page_size=10)
     early = service.lines[3]
     changed = {"move": early | {"datetime": "2025-03-29T12:00:00Z"}, "amend": early | {"amount": "0.01"}}
@@ -217,7 +211,6 @@ def changes_of_seed(books, chance):
 
 @pytest.mark.soak
 def test_torn_loads_are_never_returned(served, soak_count):
-    """Whatever is posted between pages, a load with "all" has the lines of one moment, or ends with a clear error."""
     seeds, exact = soak_count(200, fewer=4), 0
     for seed in range(seeds):
         chance = random.Random(seed)  # noqa: S311 (it replays)

@@ -87,12 +87,10 @@ def refusal(opened):
 
 
 def value(statement, row, column=-1):
-    """Amount of a row in a column of a statement."""
     return statement[row, statement.columns[column].key].exact()
 
 
-def test_quickbooks_is_books(opened):
-    """Figures are those of the report; accounts below another one have its path, and ids follow from the content."""
+def test_quickbooks_report_is_books(opened):
     books = opened("quickbooks", company="Ridgeline")
     income = aa.income_statement(books)
     assert [value(income, "net_income", column) for column in (0, 1)] == [Decimal("-2877.90"), Decimal("-119.57")]
@@ -110,8 +108,7 @@ def test_quickbooks_is_books(opened):
     assert opened("quickbooks").lines["id"].tolist() == books.lines["id"].tolist()
 
 
-def test_xero_is_books(opened):
-    """Ids are the numbers of the journals."""
+def test_xero_ids_are_numbers_of_journals(opened):
     books = opened("xero")
     assert value(aa.income_statement(books), "net_income") == Decimal("200.30")
     assert value(aa.cash_flow_statement(books), "net_cash_flow") == Decimal("12422.06")
@@ -120,7 +117,6 @@ def test_xero_is_books(opened):
 
 
 def test_without_an_opening_balances_are_movements(opened):
-    """Nothing says that the books begin with the file; balances of the first day may be given."""
     books = opened("xero", opening=None, closing=None)
     assert books.opening.is_movement
     assert "No balance was compared with the entries (closing=)." in books.notes
@@ -137,7 +133,6 @@ def test_without_an_opening_balances_are_movements(opened):
     ],
 )
 def test_a_decision_that_is_not_stated_is_refused_with_its_readings(refusal, left_out, message):
-    """The first lines are shown by each reading, and the accounts to be given paths."""
     found = refusal("quickbooks", **{left_out: None})
     assert found.startswith(f"decisions are not stated:\n- {left_out}= ")
     assert message in found
@@ -214,13 +209,11 @@ RENT = (
         ("xero", "Debit,Credit\n", "Soll,Haben\n", "no line has the headings 'Debit', 'Credit'; its headings are"),
     ],
 )
-def test_a_damaged_file_is_refused(refusal, kind, old, new, message):
-    """The first line that is wrong is named, with what it states and what was found."""
+def test_damaged_file_is_refused_with_its_first_wrong_line(refusal, kind, old, new, message):
     assert message in refusal(kind, old, new)
 
 
-def test_a_closing_balance_is_compared(refusal, opened):
-    """A wrong one is refused; it needs an opening, and an account with entries."""
+def test_closing_balance_is_compared_and_needs_an_opening(refusal, opened):
     assert "a closing balance of assets:bank:business of 12,422.05 is stated, and" in refusal(
         "xero", closing={"assets:bank:business": "12422.05"}
     )
@@ -234,13 +227,11 @@ def test_a_closing_balance_is_compared(refusal, opened):
 
 
 def test_another_program_is_refused():
-    """The two that are read are named."""
     with pytest.raises(AccountingAnalyticsError, match="kind is 'sage', and not one of 'quickbooks', 'xero'"):
         aa.open_accounting_export(IMPORTS / "xero_journal.csv", **{**XERO, "kind": "sage"})
 
 
 def test_without_cash_the_likely_accounts_are_named(refusal):
-    """As for every file of books."""
     assert "likely: assets:bank:checking, liabilities:card" in refusal("quickbooks", cash=None)
 
 
@@ -328,7 +319,6 @@ def opened_text(tmp_path):
     ],
 )
 def test_layouts_of_the_same_entries_are_the_same_books(opened_text, kind, text, options):
-    """Days on every line, headings above each journal, numbers in a column, one row of totals, codes, and notes."""
     books = opened_text(kind, text, **options)
     own = books.lines[books.lines["ledger_name"] == "checking"]
     assert list(zip(own["local_date"].dt.day, own["signed_amount"], strict=True)) == [(3, -900.0), (4, 50.0)]
@@ -359,13 +349,11 @@ def test_layouts_of_the_same_entries_are_the_same_books(opened_text, kind, text,
     ],
 )
 def test_a_file_that_could_be_read_wrong_is_refused(opened_text, kind, text, message):
-    """Lines without an account, several reports, sides in a column of one side, another currency."""
     with pytest.raises(ImportRefusedError, match=re.escape(message)):
         opened_text(kind, text)
 
 
 def test_days_of_another_order_and_equal_entries_are_noted(opened_text):
-    """What no total and no period contradicts is said."""
     entry = "01/03/2025,Deposit,,Cafe,,Checking,50.00,\n,,,Cafe,,Sales,,50.00\n,,,,,,50.00,50.00\n"
     notes = opened_text("quickbooks", QB_HEAD + entry * 2).notes
     assert "1 entry with the day and the lines of another one were read too." in notes

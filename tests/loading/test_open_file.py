@@ -37,7 +37,6 @@ SAMPLES = {
 
 
 def opened(file, cash, **options):
-    """Open a file by its name."""
     is_table = file.suffix in {".csv", ".parquet"}
     return (aa.open_table if is_table else aa.open_journal)(file, time_zone=ZONE, cash=cash, **options)
 
@@ -99,7 +98,6 @@ def assert_same(found, loaded, period):
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_the_samples_have_the_figures_of_an_import(name, posted_books):
-    """Lines, ledgers and statements of a sample are those of the same file imported and loaded."""
     if name.endswith(".journal") and shutil.which("hledger") is None:
         pytest.skip("hledger is not installed")
     file, cash = DATA / name, SAMPLES[name]
@@ -107,8 +105,7 @@ def test_the_samples_have_the_figures_of_an_import(name, posted_books):
     assert_same(found, imported(posted_books, file, cash, found.currency), found.period)
 
 
-def test_what_opened_books_state(tmp_path):
-    """Source with digest, days to the end of a month, opening, company and currency; ids follow from it."""
+def test_opened_books_state_source_days_and_opening(tmp_path):
     file = tmp_path / "lines.csv"
     shutil.copy(DATA / "sample_lines.csv", file)
     books = opened(file, CASH, company="Kent Ltd", currency="USD", fiscal_year_start_month=4)
@@ -132,7 +129,6 @@ def test_what_opened_books_state(tmp_path):
 
 @pytest.mark.hledger
 def test_a_journal_states_its_currency(tmp_path):
-    """A code is the currency of the books; another one that is stated is refused, and a sign is no code."""
     file = tmp_path / "books.journal"
     file.write_text("2025-01-01 Rent\n    expenses:rent   EUR 5.00\n    assets:bank\n", encoding="utf-8")
     assert opened(file, ["assets:bank"]).currency == "EUR"
@@ -144,7 +140,6 @@ def test_a_journal_states_its_currency(tmp_path):
 
 
 def test_days_around_the_entries_are_known():
-    """A file is whole: with a period, days after its entries have none; what was before them is not known."""
     file = DATA / "sample_lines.csv"
     months = aa.income_statement(opened(file, CASH, period="2024-12/2025-12"), columns="month")
     assert [str(months.value("net_income", one.key)) for one in months.columns] == ["None", "2064.30", *["0.00"] * 11]
@@ -153,7 +148,6 @@ def test_days_around_the_entries_are_known():
 
 
 def write(path, rows):
-    """Write a line table."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(COLUMNS)
@@ -198,7 +192,6 @@ def posted(entries):
 @settings(settings.get_profile("slow"))
 @given(entries=ENTRIES)
 def test_any_table_has_the_figures_of_an_import(entries, posted_books, tmp_path_factory):
-    """Of any table, with instants near midnight, every line, ledger and statement is that of an import."""
     rows = []
     for number, (day, minute, legs) in enumerate(posted([CONNECTED, *entries])):
         instant = f"{day}T{minute // 60:02}:{minute % 60:02}:00Z"
@@ -213,7 +206,6 @@ def test_any_table_has_the_figures_of_an_import(entries, posted_books, tmp_path_
 @settings(settings.get_profile("slow"))
 @given(entries=ENTRIES)
 def test_any_journal_has_the_figures_of_an_import(entries, posted_books, tmp_path_factory):
-    """Of any journal, every line, ledger and statement is that of an import."""
     text = io.StringIO()
     for day, _, legs in posted([CONNECTED, *entries]):
         postings = "".join(f"    {account}  ${cents / 100:.2f}\n" for account, cents in legs)
@@ -224,7 +216,6 @@ def test_any_journal_has_the_figures_of_an_import(entries, posted_books, tmp_pat
 
 
 def test_what_only_a_service_can_do_is_refused():
-    """A reconciliation, a refresh and plans say that the books are of a file, and what to do."""
     books = opened(DATA / "sample_lines.csv", CASH)
     queue = aa.uncategorized_queue(books)
     assert list(queue["description"]) == ["SQ *BLUE BTTL 0423 SF CA"]
@@ -241,7 +232,6 @@ def test_what_only_a_service_can_do_is_refused():
 
 
 def test_results_work_without_a_service(tmp_path):
-    """A bridge, a register, an export and charts are made of a file."""
     books = opened(DATA / "sample_lines.csv", CASH)
     assert "2025" in aa.bridge(books, "2025-02", against="2025-01").summary()
     assert len(aa.register(books, "checking")) == 5
@@ -253,7 +243,6 @@ def test_results_work_without_a_service(tmp_path):
 
 
 def test_a_pack_claims_no_proof(tmp_path):
-    """The pack of a file says what it was calculated from, and its receiver verifies its figures."""
     books = opened(DATA / "sample_lines.csv", CASH, company="Kent Ltd")
     pack = aa.monthly_pack(books, "2025-02")
     assert not pack.proven
@@ -300,13 +289,11 @@ OTHER = ("e1", "2025-01-02", "Sale", "income:sales", "credit", "1.00")
     ],
 )
 def test_bad_rows_are_refused(rows, message, tmp_path):
-    """What an import refuses is refused with row and reason, and so is what no frame can hold."""
     with pytest.raises(ImportRefusedError, match=rf"^lines.csv: nothing was read: .*{message}"):
         aa.open_table(write(tmp_path / "lines.csv", rows), time_zone=ZONE)
 
 
 def test_bad_arguments_are_refused(tmp_path):
-    """A file of the other kind, a pattern without an account, and options of a wrong type say what to do."""
     file = write(tmp_path / "lines.csv", [ROW, OTHER])
     for attempt, message in (
         (lambda: aa.open_journal(file, time_zone=ZONE), "is not a journal by the end of its name .* with open_table"),
@@ -325,7 +312,6 @@ def test_bad_arguments_are_refused(tmp_path):
 
 @pytest.mark.hledger
 def test_included_files_are_named(tmp_path):
-    """The digest is that of the file alone: entries of files that it includes are noted."""
     (tmp_path / "more.journal").write_text("2025-01-03 B\n    assets:bank  $1.00\n    income:sales\n")
     file = tmp_path / "books.journal"
     file.write_text("include more.journal\n2025-01-02 A\n    assets:bank  $2.00\n    income:sales\n")
@@ -347,7 +333,6 @@ def inflow_of_january(books):
 
 @pytest.mark.hledger
 def test_opening_balances_are_no_inflow(tmp_path):
-    """Entries against `equity:opening*`, or the accounts that are given, are left out of cash in."""
     file = tmp_path / "books.journal"
     file.write_text(OPENED.format("equity:opening balances"), encoding="utf-8")
     assert inflow_of_january(opened(file, "assets:bank")) == 2500

@@ -17,7 +17,6 @@ LEDGERS = ["led_3", "led_1", "led_2"]
 @pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.long), 500, 1 << 16])
 @pytest.mark.parametrize("zone", ["America/St_Johns", *also_long("UTC")])
 def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch, *, rows, zone):
-    """Rows are those of a frame, whatever the size of the batches and of the parts sorted; amounts are decimals."""
     monkeypatch.setattr("accounting_analytics.loading.ordered_load._ROWS_PER_BATCH", rows)
     monkeypatch.setattr("accounting_analytics.loading.ordered_load._LINES_PER_PART", 4 * rows)
     frame = aa.load_line_entries(connected(interleaved), LEDGERS, *PERIOD, time_zone=zone)
@@ -33,13 +32,11 @@ def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch
 
 
 def test_an_empty_ledger_is_a_file_without_rows(connected, make_ledgers, tmp_path):
-    """A ledger without lines gives a file with all columns and no rows."""
     path = load_resumable(connected(make_ledgers([])), ["led_1"], PERIOD, tmp_path / "none")
     assert pq.read_metadata(path).num_rows == 0
 
 
 def test_a_failed_load_writes_nothing(connected, interleaved, tmp_path):
-    """A failure leaves the previous file unchanged, and no temporary file."""
     path = tmp_path / "lines.parquet"
     path.write_bytes(b"old")
     broken = connected(lambda request: interleaved(request) if interleaved.requests < 9 else httpx.Response(500))
@@ -50,7 +47,6 @@ def test_a_failed_load_writes_nothing(connected, interleaved, tmp_path):
 
 
 def test_a_file_is_written_from_a_finished_checkpoint(connected, interleaved, tmp_path):
-    """A second call with the same checkpoint writes the same file without a request."""
     client = connected(interleaved)
     path = load_resumable(client, LEDGERS, PERIOD, tmp_path / "lines")
     first, requests = path.read_bytes(), len(client.requests)
@@ -61,7 +57,6 @@ def test_a_file_is_written_from_a_finished_checkpoint(connected, interleaved, tm
 
 @pytest.mark.parametrize("moved", [{}, {"datetime": "2025-03-20T00:00:00+00:00"}])
 def test_one_id_with_two_contents_is_refused(connected, interleaved, tmp_path, moved):
-    """An id in two ledgers, at the same time or weeks apart, is refused before a line is written."""
     interleaved.lines.append(interleaved.lines[5] | {"ledger_id": "led_2"} | moved)
     with pytest.raises(ProtocolError, match="was sent twice with different content"):
         load_resumable(connected(interleaved), LEDGERS, PERIOD, tmp_path / "lines")
@@ -69,7 +64,6 @@ def test_one_id_with_two_contents_is_refused(connected, interleaved, tmp_path, m
 
 
 def test_a_folder_that_cannot_be_written_is_named(connected, interleaved, tmp_path):
-    """A path below a file is refused before a request is sent."""
     (tmp_path / "file").touch()
     client = connected(interleaved)
     with pytest.raises(CheckpointError, match="no request was sent"):

@@ -70,7 +70,6 @@ def whole_line(number=1, **fields):
 
 
 def page(*lines, **fields):
-    """Return the text of a page."""
     return json.dumps({"records": lines, "next_page_token": "t", "prev_page_token": None} | fields)
 
 
@@ -95,7 +94,6 @@ def page(*lines, **fields):
     ids=["none", "whole", "nulls", "bare", "amounts", "texts", "zones", "no zone", "some zones"],
 )  # fmt: skip
 def test_ordinary_pages_are_decoded_fast(lines, expand, scale):
-    """Ordinary pages are decoded fast, with the same result as strictly."""
     lines = [line | ({} if scale else {"amount": 7}) for line in lines]
     lines = [
         line | ({"transaction": line["transaction"] | {"amount": 7}} if line.get("transaction") else {})
@@ -108,7 +106,6 @@ def test_ordinary_pages_are_decoded_fast(lines, expand, scale):
 
 
 def test_an_absent_source_account_is_null():
-    """A transaction with the source account null is decoded like one without it, beside one that has it."""
     transaction = whole_line()["transaction"]
     without = {name: value for name, value in transaction.items() if name != "source_account_id"}
     null = transaction | {"source_account_id": None}
@@ -121,7 +118,6 @@ def test_an_absent_source_account_is_null():
 
 @pytest.mark.parametrize("lost", ["next_page_token", "prev_page_token", "records"])
 def test_pages_with_absent_fields_fall_back(lost):
-    """A required field of a page that is absent is not null."""
     body = json.loads(page(whole_line()))
     del body[lost]
     assert not agree(json.dumps(body).encode())
@@ -225,27 +221,23 @@ def pages(draw):
 @example(written(BODY, {}).encode(), EXPANSIONS[-1], 2)
 @given(pages(), st.sampled_from(EXPANSIONS), st.sampled_from([0, 2, 2, 2, 10]))
 def same_or_none(content, expand, scale):
-    """Compare both decoders."""
     agree(content, expand, scale)
 
 
 @pytest.mark.soak
 def test_the_decoders_never_differ(soak_count):
-    """Whatever a page contains, the fast decoder returns what the strict decoder returns, or None."""
     settings(max_examples=soak_count(20_000, fewer=200))(same_or_none)()
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("number", range(len(UNUSUAL)), ids=UNUSUAL)
 def test_unusual_values_in_every_field(number, soak_count):
-    """Each unusual value in each field of a line, here in every fourth, gives the same result, or None."""
     text, every = UNUSUAL[number], 4 // soak_count(4, fewer=1)
     for path in list(places(LINE_BODY))[number % every :: every]:
         agree(written(LINE_BODY, {path: ("value", text)}).encode("utf-8", "surrogatepass"))
 
 
 def test_a_service_with_unknown_fields_is_read_strictly(connected, make_ledgers, spread):
-    """Unknown fields are ignored, and cost no second request."""
     lines = [line | {"colour": "blue"} for line in spread({"led_1": {"2025-01-01": 40}})]
     service = make_ledgers(lines, page_size=2)
     frame = aa.load_line_entries(connected(service), ["led_1"], "2025-01-01", "2025-01-01", in_flight=1)
@@ -253,8 +245,7 @@ def test_a_service_with_unknown_fields_is_read_strictly(connected, make_ledgers,
 
 
 @pytest.mark.parametrize("unknown_field", [False, True], ids=["fast", "strict"])
-def test_names_and_groups_of_tags(connected, unknown_field):
-    """Names and groups have the order of the ids; absent ones are empty; the separator in a name is replaced."""
+def test_names_and_groups_of_tags_have_the_order_of_ids(connected, unknown_field):
     extra = {"colour": "blue"} if unknown_field else {}
     tags = [{"id": "t1", "name": "Shop | North", "tag_group_id": "g1"}, {"id": "t2"}, {"id": "t3", "name": "B"}]
     records = (whole_line(tags=tags, **extra), whole_line(2, tags=[]), whole_line(3, tags=None))
@@ -268,7 +259,6 @@ def test_names_and_groups_of_tags(connected, unknown_field):
 
 
 def test_replaced_characters_of_a_load_are_noted(connected):
-    """The load counts lone surrogates in texts."""
     body = page(whole_line(), next_page_token=None).replace('"Cafe"', r'"Cafe \ud83d"')
     client = connected(lambda _: httpx.Response(200, content=body, headers={"content-type": "application/json"}))
     frame = aa.load_line_entries(client, ["led_1"], "2025-03-10", "2025-03-10")

@@ -89,7 +89,6 @@ def repeated_requests(requested, windows):
 
 @pytest.mark.soak
 def test_killed_loads_continue(fork_server, make_ledgers, spread, loopback, tmp_path, *, soak_count):
-    """After up to three kills at seeded moments, a load to the end has exactly the lines of the service."""
     service = make_ledgers(spread(SPREAD), page_size=100)
     truth = sorted([line["id"], line["ledger_id"], f"{float(line['amount']):.2f}"] for line in service.lines)
     killer = Killer(service)
@@ -146,8 +145,7 @@ BENCHMARK = Path(__file__).parents[1] / "benchmarks" / "load.py"
 
 @pytest.mark.soak
 @pytest.mark.long
-def test_a_load_to_parquet_stays_small(soak_count):
-    """A load of many lines takes less than 500 MB, including interpreter and libraries."""
+def test_load_to_parquet_stays_below_500_mb(soak_count):
     lines = soak_count(1_000_000, fewer=60_000)
     benchmark = runpy.run_path(str(BENCHMARK))
     with benchmark["page_server"](lines, 1, 1.0, 1) as (base_url, _), benchmark["Kernel"]("ours to Parquet") as kernel:

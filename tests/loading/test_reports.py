@@ -34,7 +34,6 @@ def report(**changes):
 
 
 def test_nested_reports_are_flattened(connected):
-    """Nested ledgers, amounts as text and missing totals are read; the identity holds."""
     loaded = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report())), *MARCH)
     assert loaded.origin == "loaded"
     assert loaded.ledgers["ledger_id"].tolist() == ["a", "b"]
@@ -43,7 +42,6 @@ def test_nested_reports_are_flattened(connected):
 
 
 def test_a_report_states_when_it_was_read(connected):
-    """The instant lies before the request; a report that was not loaded states none."""
     before, requested = dt.datetime.now(dt.UTC), []
 
     def answer(_request):
@@ -58,14 +56,12 @@ def test_a_report_states_when_it_was_read(connected):
     "changes", [{"starting_cash_balance": "12.345"}, {"ending_cash_balance": None}, {"cash_flow_ledgers": None}]
 )
 def test_reports_that_break_the_interface_are_refused(connected, changes):
-    """A report with a wrong or missing value is refused."""
     client = connected(lambda _: httpx.Response(200, json=report(**changes)))
     with pytest.raises(ProtocolError, match="cash flow report"):
         aa.load_cash_flow_report(client, *MARCH)
 
 
-def test_the_zone_of_a_report(connected):
-    """Days are local to the given zone, else the client's, else UTC, which is noted."""
+def test_report_zone_is_given_client_or_utc_with_a_note(connected):
     configured = connected(lambda _: httpx.Response(200, json=report()), time_zone="Asia/Tokyo")
     loaded = aa.load_cash_flow_report(configured, *MARCH)
     assert (loaded.period.time_zone, loaded.notes) == ("Asia/Tokyo", ())
@@ -77,7 +73,7 @@ def test_the_zone_of_a_report(connected):
 
 
 def test_a_report_filtered_by_tags_says_so(connected):
-    """Its text, page and JSON name the tags: its flows do not lead from one balance to the other."""
+    """Its flows do not lead from one balance to the other."""
     client = connected(lambda _: httpx.Response(200, json=report()))
     loaded = aa.load_cash_flow_report(client, *MARCH, tag_ids=["<cafe>", "online"])
     assert "only lines tagged <cafe>, online, balances are not filtered: starting cash balance" in loaded.summary()
@@ -87,14 +83,12 @@ def test_a_report_filtered_by_tags_says_so(connected):
 
 
 def test_one_tag_may_be_given_as_text(connected):
-    """One text is one tag, not a tag for each of its characters."""
     client = connected(lambda _: httpx.Response(200, json=report()))
     assert aa.load_cash_flow_report(client, *MARCH, tag_ids="cafe").tag_ids == ("cafe",)
     assert client.requests[-1].url.params["tag_ids"] == "cafe"
 
 
 def with_line(instant):
-    """Return a report with one line."""
     line = {"line_id": "lin_9", "amount": "-5.00", "datetime": instant, "journal_entry_id": "ent_9"}
     line |= {"cash_flow_ledger_name": "Bank"}
     return report(cash_flow_ledgers=[{"ledger_id": "b", "name": "Rent", "net_cash_flow": "-5.00", "lines": [line]}])
@@ -109,7 +103,6 @@ def with_line(instant):
     ],
 )
 def test_lines_outside_the_period_are_refused(connected, instant, time_zone, day):
-    """A line of another day in the requested zone is refused; the error names line, day and period."""
     client = connected(lambda _: httpx.Response(200, json=with_line(instant)))
     with pytest.raises(ProtocolError, match=rf"cash flow report.*lin_9 of {day}.*outside 2025-03-01 to 2025-03-31"):
         aa.load_cash_flow_report(client, *MARCH, time_zone=time_zone)
@@ -123,7 +116,6 @@ def test_lines_outside_the_period_are_refused(connected, instant, time_zone, day
     ],
 )
 def test_lines_within_the_local_days_are_loaded(connected, instant, time_zone):
-    """Lines of the first and last local day are loaded."""
     client = connected(lambda _: httpx.Response(200, json=with_line(instant)))
     assert aa.load_cash_flow_report(client, *MARCH, time_zone=time_zone).lines["line_id"].tolist() == ["lin_9"]
 
@@ -134,7 +126,6 @@ def answer_with(content):
 
 
 def test_lone_surrogates_in_a_report_are_counted(connected):
-    """A lone surrogate in a name becomes U+FFFD, and the notes of the report say how many there were."""
     content = json.dumps(report()).replace('"Rent"', r'"Rent \ud83d"')
     loaded = aa.load_cash_flow_report(connected(answer_with(content)), *MARCH)
     assert loaded.ledgers["name"].tolist() == ["Expenses", "Rent \ufffd"]
@@ -152,7 +143,6 @@ def test_lone_surrogates_in_a_report_are_counted(connected):
     ],
 )
 def test_broken_values_of_a_report_are_refused_immediately(connected, old, new, message):
-    """Empty ids, ids with a lone surrogate, NaN and Infinity are refused with the field, and not requested again."""
     client = connected(answer_with(json.dumps(report()).replace(old, new)))
     with pytest.raises(ProtocolError, match=message):
         aa.load_cash_flow_report(client, *MARCH)
@@ -161,7 +151,6 @@ def test_broken_values_of_a_report_are_refused_immediately(connected, old, new, 
 
 @pytest.mark.parametrize("field", ["starting_cash_balance", "net_cash_flow", "cash_balance"])
 def test_the_digits_of_another_scale_are_refused(connected, field):
-    """An amount of more digits than the scale is refused with its record and scale=, and that scale reads it."""
     content = json.loads(json.dumps(report()))
     parts = {"net_cash_flow": content["cash_flow_ledgers"][0], "cash_balance": content["starting_balances"][0]}
     parts.get(field, content)[field] = "0.01000001"

@@ -72,8 +72,7 @@ def load(demo_company, monkeypatch):
 
 
 @pytest.mark.parametrize(("size", "options", "expected"), [(5, {}, 1978), (10, {"consistency": "all"}, 1901)])
-def test_many_requests_are_announced(load, size, options, expected):
-    """Once, by the 20th page, while others are in flight: how many, how long they take, what takes fewer."""
+def test_many_requests_are_announced_once_by_the_20th_page(load, size, options, expected):
     ((sent, text),), _ = load(size, in_flight=8, **options)
     assert sent <= 20 + 8
     count, minutes, rate = (int(number.replace(",", "")) for number in NOTICE.fullmatch(text).groups())
@@ -82,7 +81,6 @@ def test_many_requests_are_announced(load, size, options, expected):
 
 
 def test_few_requests_are_not_announced(load):
-    """A load of fewer requests says nothing."""
     notices, sent = load(100, most=1000)
     assert (notices, sent < 200) == ([], True)
 
@@ -108,7 +106,6 @@ def large_ledger(connected, make_ledgers, spread):
 @pytest.mark.parametrize("in_flight", [1, 8])
 @pytest.mark.parametrize("is_terminal", [True, False])
 def test_the_first_pages_of_a_large_ledger_suffice(large_ledger, monkeypatch, in_flight, is_terminal):
-    """The first pages show how many follow, at the rate that the service states; a batch run shows nothing."""
     terminal = Terminal(lambda: len(large_ledger.requests))
     monkeypatch.setattr(terminal, "isatty", lambda: is_terminal)
     monkeypatch.setattr("sys.stderr", terminal)

@@ -29,7 +29,6 @@ def days(count, first="2025-01-01"):
 
 
 def ids(frame):
-    """Return the ids in a frame."""
     return sorted(frame["id"])
 
 
@@ -39,7 +38,6 @@ def shuffled(lines):
 
 
 def test_a_ledger_of_one_page_costs_one_request(connected, make_ledgers, spread):
-    """Ledgers of one page are neither split nor checked again: ten of them are ten requests."""
     service = make_ledgers(spread({f"led_{n}": dict.fromkeys(days(90), 11) for n in range(10)}))
     frame = aa.load_line_entries(connected(service), [f"led_{n}" for n in range(10)], *YEAR)
     assert (len(frame), service.requests) == (9900, 10)
@@ -47,7 +45,6 @@ def test_a_ledger_of_one_page_costs_one_request(connected, make_ledgers, spread)
 
 @pytest.mark.parametrize("a_day", [80, *also_long(25, 274, 300, 900)])
 def test_windows_cost_few_requests_more(connected, make_ledgers, spread, a_day):
-    """All lines are loaded, in at most 6 % more requests than sequential paging, and four."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(days(365), a_day)}))
     frame = aa.load_line_entries(connected(service), ["led_1"], *YEAR)
     assert ids(frame) == sorted(line["id"] for line in service.lines)
@@ -55,7 +52,6 @@ def test_windows_cost_few_requests_more(connected, make_ledgers, spread, a_day):
 
 
 def test_a_dense_period_is_split_again(connected, make_ledgers, spread):
-    """A window that is denser than expected is split again, so that it is read in parallel."""
     lines = spread({"led_1": dict.fromkeys(days(330), 20) | dict.fromkeys(days(30, "2025-11-27"), 2000)})
     service = make_ledgers(lines)
     frame = aa.load_line_entries(connected(service), ["led_1"], *YEAR)
@@ -66,7 +62,6 @@ def test_a_dense_period_is_split_again(connected, make_ledgers, spread):
 
 
 def test_a_period_far_longer_than_the_books_costs_little(connected, make_ledgers, spread):
-    """Ten thousand years around one month with lines take few windows without lines."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(days(30), 400)}))
     frame = aa.load_line_entries(connected(service), ["led_1"], "0001-01-01", "9999-12-31")
     assert len(frame) == 12_000
@@ -76,7 +71,6 @@ def test_a_period_far_longer_than_the_books_costs_little(connected, make_ledgers
 @pytest.mark.parametrize("order", ["shuffled", *also_long("ascending", "descending")])
 @pytest.mark.parametrize("zone", ["America/St_Johns", *also_long("UTC", "Pacific/Kiritimati")])
 def test_order_and_zone_do_not_matter(connected, make_ledgers, spread, order, zone):
-    """Whatever the order of the pages and the zone of the days, the frame has the same lines in the same order."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(days(60), 150)}), page_size=400)
     if order == "descending":
         service.order = lambda lines: lines[::-1]
@@ -88,7 +82,6 @@ def test_order_and_zone_do_not_matter(connected, make_ledgers, spread, order, zo
 
 
 def test_the_frame_does_not_depend_on_how_it_was_read(connected, make_ledgers, spread):
-    """The number of requests in flight and their delays do not change the frame."""
     lines = spread({"led_1": dict.fromkeys(days(200), 90), "led_2": dict.fromkeys(days(30), 3)})
     frames = []
     for in_flight, seed in ((1, 1), (3, 2), (16, 3)):
@@ -104,7 +97,6 @@ def test_the_frame_does_not_depend_on_how_it_was_read(connected, make_ledgers, s
 
 
 def test_ledgers_and_windows_are_read_in_parallel(connected, make_ledgers, spread):
-    """One dense and many sparse ledgers keep as many requests in flight as allowed, and not more."""
     lines = spread({"led_1": dict.fromkeys(days(300), 120)} | {f"led_{n}": {"2025-06-01": 2} for n in range(2, 12)})
     service, lock, now, most = make_ledgers(lines), threading.Lock(), 0, 0
     numbers, all_six = itertools.count(1), threading.Barrier(6)
@@ -126,7 +118,6 @@ def test_ledgers_and_windows_are_read_in_parallel(connected, make_ledgers, sprea
 
 @pytest.mark.parametrize("in_flight", [0, -1, True, 2.5, None])
 def test_in_flight_is_a_number_of_requests(connected, in_flight):
-    """Anything but a positive whole number is refused before a request is sent."""
     client = connected(lambda _: httpx.Response(500))
     with pytest.raises(InputError, match="in_flight"):
         aa.load_line_entries(client, ["led_1"], *YEAR, in_flight=in_flight)
@@ -144,7 +135,6 @@ dates = st.dates(dt.date(2024, 1, 1), dt.date(2026, 12, 31))
     in_flight=st.integers(1, 64),
 )
 def test_a_split_covers_each_day_once(*, first, length, a_day, at, in_flight):
-    """Whatever the estimate, the windows of a split cover each day once, and are not too many."""
     whole = aa.Period(first, first + dt.timedelta(days=length - 1))
     border = first + dt.timedelta(days=int(at * (length - 1)))
     density = DensityEstimate(a_day, 1000, aa.Period(border, whole.end_date))
@@ -156,7 +146,6 @@ def test_a_split_covers_each_day_once(*, first, length, a_day, at, in_flight):
 
 @given(first=dates, length=st.integers(1, 60), done=st.lists(st.integers(0, 59), unique=True))
 def test_gaps_are_the_unfinished_days(first, length, done):
-    """Finished days and gaps together are the period, each day once."""
     whole = aa.Period(first, first + dt.timedelta(days=length - 1))
     finished = [aa.Period(first + dt.timedelta(days=n), first + dt.timedelta(days=n)) for n in done if n < length]
     left = [one.period for one in gaps("led_1", whole, finished)]
@@ -167,7 +156,6 @@ def test_gaps_are_the_unfinished_days(first, length, done):
 
 
 def test_the_end_of_the_calendar_can_be_split():
-    """A split never calculates a day after 9999-12-31."""
     whole = aa.Period(dt.date(9999, 1, 1), dt.date.max)
     density = DensityEstimate(1000, 1000, whole)
     assert max(one.period.end_date for one in split(Window("led_1", whole), density, 4)) == dt.date.max
@@ -178,14 +166,12 @@ DAYS = [f"2025-03-{day:02}" for day in range(1, 32)]
 
 
 def test_pages_may_have_any_size(connected, pages, line):
-    """Short, empty and oversized pages are followed; only a page without a next token ends a window."""
     each = [[line(1)], [], [line(n) for n in range(2, 1500)], [], [], [line(1500)], []]
     frame = aa.load_line_entries(connected(pages(*each)), ["led_1"], *MARCH)
     assert sorted(frame["id"]) == sorted(f"lin_{n}" for n in range(1, 1501))
 
 
 def test_an_absent_token_is_not_the_end(connected, line):
-    """A page without the field next_page_token is refused, not taken for the last page."""
     client = connected(lambda _: httpx.Response(200, json={"records": [line()], "prev_page_token": None}))
     with pytest.raises(ProtocolError, match="next_page_token"):
         aa.load_line_entries(client, ["led_1"], *MARCH)
@@ -203,7 +189,6 @@ def test_an_absent_token_is_not_the_end(connected, line):
     ],
 )
 def test_lines_outside_the_request_are_named(connected, pages, line, stray, message):
-    """Lines of another ledger or outside the requested days are refused, with the page they are on."""
     with pytest.raises(ProtocolError, match=rf"page 2\): {message}"):
         aa.load_line_entries(connected(pages([line(1)], [line(9) | stray])), ["led_1"], *MARCH)
 
@@ -222,7 +207,6 @@ def expire_tokens(service, pages):
 
 @pytest.mark.parametrize("pages", [1, 2, 5])
 def test_expired_tokens_restart_smaller_windows(connected, make_ledgers, spread, pages):
-    """Where page tokens expire after a few pages, windows become small enough, and each line is loaded once."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}), page_size=50)
     frame = aa.load_line_entries(connected(expire_tokens(service, pages)), ["led_1"], *MARCH)
     assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
@@ -230,7 +214,6 @@ def test_expired_tokens_restart_smaller_windows(connected, make_ledgers, spread,
 
 
 def test_tokens_that_always_expire_end_the_load(connected, make_ledgers, spread):
-    """A day of several pages whose tokens always expire is tried four times, then the load fails."""
     service = make_ledgers(spread({"led_1": {"2025-03-05": 200}}), page_size=50)
     client = connected(expire_tokens(service, 1))
     with pytest.raises(ProtocolError, match=r"refused its own page token in each of 3 attempts.*status 400: expired"):
@@ -239,7 +222,6 @@ def test_tokens_that_always_expire_end_the_load(connected, make_ledgers, spread)
 
 
 def test_other_refusals_of_a_page_are_passed_on(connected, pages, line):
-    """A refusal that is not about the token is not retried; the error names the page."""
     ours = pages([line(1)], [line(2)])
     client = connected(lambda request: httpx.Response(403) if "page_token" in request.url.params else ours(request))
     with pytest.raises(PermissionDeniedError, match=r"led_1.*page 2\)"):
@@ -252,7 +234,6 @@ REFUSALS = [b"", b"{}", b"gone", b"<html>Not found</html>", b'"expired"', b"[1]"
 
 @pytest.mark.soak
 def test_windows_restart_whatever_the_refusal_of_a_token_looks_like(connected, make_ledgers, spread, soak_count):
-    """Tokens that expire at any page, with any status and body of a refusal, lose and repeat no line."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 12), "led_2": {"2025-03-05": 90}}), page_size=20)
     for seed in range(soak_count(100, fewer=4)):
         chance = random.Random(seed)  # noqa: S311 (a seed, not a secret)
@@ -271,7 +252,6 @@ def test_windows_restart_whatever_the_refusal_of_a_token_looks_like(connected, m
 
 
 def test_garbled_pages_are_requested_again(connected, make_ledgers, spread):
-    """A truncated or garbled page is requested again; nothing of the first response is kept."""
     service = make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 40)}))
     spoilt = {2: b'{"records": ['}
 
