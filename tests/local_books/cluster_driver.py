@@ -48,7 +48,6 @@ def executor_count(context):
 
 
 def main():
-    """Report the books."""
     task = json.loads(sys.argv[1])
     builder = SparkSession.builder.master(task["master"]).appName("tests")
     for name, value in task["settings"].items():

@@ -56,11 +56,9 @@ class ServedBooks:
         return self._moment(), parts, f"entry {number}", f"je-{number}"
 
     def post(self, *entries):
-        """Post entries."""
         self.service.post(self.instance, *entries)
 
     def execute(self, statement, *values):
-        """Change the database."""
         return self.service.execute(statement, *values)
 
     def _any_entry(self, *, touches_cash):
@@ -85,7 +83,6 @@ class ServedBooks:
         self.execute("DELETE FROM journal_entries WHERE pk = ?", pk)
 
     def double_amounts(self, *, touches_cash=True):
-        """Double all amounts of an entry."""
         pk = self._any_entry(touches_cash=touches_cash)
         self.execute("UPDATE line_entries SET units = 2 * units WHERE journal_entry_pk = ?", pk)
 
@@ -108,7 +105,6 @@ class ServedBooks:
         )  # fmt: skip
 
     def rename_ledger(self):
-        """Give a category another name."""
         self.execute("UPDATE ledgers SET name = name || '!' WHERE id = ?", self.random.choice(self.categories))
 
     def change_text(self):

@@ -51,7 +51,6 @@ class ChangingBooks:
         return f"je-{next(self.numbers):04}"
 
     def execute(self, statement, *values):
-        """Change the database."""
         return self.service.execute(statement, *values)
 
     def choose(self, number):
@@ -69,7 +68,6 @@ class ChangingBooks:
         return [key for (key,) in rows]
 
     def ledger(self, ledger_id):
-        """Return the key of a ledger."""
         rows = self.execute("SELECT pk FROM ledgers WHERE instance_pk = ? AND id = ?", self.pk, ledger_id)
         return rows[0][0]
 
@@ -80,11 +78,9 @@ class ChangingBooks:
         self.service.post(self.instance_id, (str(when), amounts, f"entry {new}", new))
 
     def post_payment(self, first, second):
-        """Post a payment or a receipt."""
         self.post(first, {CASH[second % len(CASH)]: -second - 1, OTHERS[second % len(OTHERS)]: second + 1})
 
     def post_without_cash(self, first, second):
-        """Post an accrual."""
         self.post(first, {"accrued": -second - 1, ("rent", "owed", "loan")[second % 3]: second + 1})
 
     def post_split(self, first, second):
@@ -92,7 +88,6 @@ class ChangingBooks:
         self.post(first, {CASH[second % len(CASH)]: -second - 1, "rent": second + 4, "discounts": -2, "loan": -1})
 
     def post_transfer(self, first, second):
-        """Post a transfer between bank accounts."""
         self.post(first, {"bank": -second - 1, "savings": second + 1})
 
     def post_to_new_ledger(self, first, second):
@@ -103,7 +98,6 @@ class ChangingBooks:
         self.post(first, {new: -second - 1, other: second + 1})
 
     def delete(self, first, _):
-        """Delete an entry."""
         entry = self.choose(first)
         lines = "(SELECT pk FROM line_entries WHERE journal_entry_pk = ?)"
         self.execute(f"DELETE FROM transactions WHERE line_entry_pk IN {lines}", entry)  # noqa: S608
@@ -111,11 +105,9 @@ class ChangingBooks:
         self.execute("DELETE FROM journal_entries WHERE pk = ?", entry)
 
     def double(self, first, _):
-        """Double the amounts of an entry."""
         self.execute("UPDATE line_entries SET units = 2 * units WHERE journal_entry_pk = ?", self.choose(first))
 
     def move(self, first, second):
-        """Move an entry to another day."""
         entry, moment = self.choose(first), dt.datetime(2025, 1, 1, 12, tzinfo=dt.UTC) + dt.timedelta(days=second % 59)
         for table, column in (("line_entries", "journal_entry_pk"), ("journal_entries", "pk")):
             change = f"UPDATE {table} SET datetime = ? WHERE {column} = ?"  # noqa: S608 (our own names)
@@ -134,7 +126,6 @@ class ChangingBooks:
         self.move_line(self.choose(first), first, OTHERS[second % len(OTHERS)], on_cash=True)
 
     def change_text(self, first, second):
-        """Change the description of an entry."""
         text = f"text {second} {next(self.numbers)}"
         self.execute("UPDATE journal_entries SET description = ? WHERE pk = ?", text, self.choose(first))
 
@@ -213,7 +204,6 @@ def test_books_are_those_of_the_service(posted_books, tmp_path_factory, nights):
 
 
 def of_month(lines, number):
-    """Return the lines of a month."""
     return lines[lines["local_date"].dt.month == number + 1]
 
 

@@ -16,7 +16,6 @@ NOVEMBER = aa.Period("2025-11-01", "2025-11-30", "America/New_York")
 
 
 def sync(books, service):
-    """Sync three months."""
     return books.sync(service.client, start_date=FIRST, end_date="2025-12-31", months_a_night=0)
 
 
@@ -30,17 +29,13 @@ def entry_on_cash(service, start, end):
 
 
 def move(service, entry, day):
-    """Move an entry to another day."""
     moment = int(pd.Timestamp(f"{day}T17:00Z").timestamp()) * 1_000_000
     service.execute("UPDATE line_entries SET datetime = ? WHERE journal_entry_pk = ?", moment, entry)
     service.execute("UPDATE journal_entries SET datetime = ? WHERE pk = ?", moment, entry)
 
 
 def test_changes_of_a_closed_month_raise_an_alarm(tmp_path, serve, monkeypatch):
-    """An entry that leaves the month is an alarm in each sync, until the month is closed again; others are not.
-
-    Two closed months stay as they were closed, with their alarms, when old versions are deleted.
-    """
+    """Two closed months stay as they were closed, with their alarms, when old versions are deleted."""
     with serve(500, FIRST) as service:
         books = aa.LocalBooks.open(tmp_path / "books")
         sync(books, service)
@@ -86,8 +81,7 @@ def test_changes_of_a_closed_month_raise_an_alarm(tmp_path, serve, monkeypatch):
 
 
 @pytest.mark.long
-def test_an_entry_that_moves_into_a_closed_month(tmp_path, serve):
-    """It is an alarm too; and so is one that is posted there."""
+def test_entry_that_moves_into_a_closed_month_is_an_alarm(tmp_path, serve):
     with serve(501, FIRST) as service:
         books = aa.LocalBooks.open(tmp_path / "books")
         sync(books, service)

@@ -35,16 +35,14 @@ SERVICE = {"base_url": "http://127.0.0.1:9", "instance_id": "ins_1", "token": "s
 
 
 @pytest.mark.long
-def test_named_books(demo_books, demo_company):
-    """The books of a folder are loaded as those of a client are."""
+def test_named_folder_is_loaded_like_a_client(demo_books, demo_company):
     books = aa.LocalBooks.open(demo_books)
     assert isinstance(books, aa.LocalBooks)
     assert books.instance_id == demo_company.instance_id
     assert aa.check_completeness(aa.load_books(books, "2025-02")).complete
 
 
-def test_a_folder_without_books(configured, tmp_path):
-    """Books that were never synced are refused with the command that writes them; a file is refused too."""
+def test_folder_without_books_names_the_sync_command(configured, tmp_path):
     configured({"BOOKS": tmp_path / "none"})
     with pytest.raises(InputError, match=r"none has no local books yet; .*: accounting-analytics sync --books .*none$"):
         aa.connect()
@@ -54,8 +52,7 @@ def test_a_folder_without_books(configured, tmp_path):
         aa.connect()
 
 
-def test_the_setting_without_a_service(configured, demo_books):
-    """The setting names the books where no service is configured, in the environment and in a profile."""
+def test_setting_names_books_without_a_service(configured, demo_books):
     configured({"BOOKS": demo_books})
     assert aa.connect().folder == demo_books
     configured({"BOOKS": ""}, {"books": demo_books})
@@ -64,7 +61,6 @@ def test_the_setting_without_a_service(configured, demo_books):
 
 @pytest.mark.parametrize("where", ["environment", "profile"])
 def test_a_configured_service_comes_first(configured, demo_books, where):
-    """Where both are set at the same place, or the service is set at a higher one, connect() returns a client."""
     upper = {name.upper(): value for name, value in SERVICE.items()}
     if where == "environment":
         configured(upper | {"BOOKS": demo_books}, {"books": demo_books})
@@ -73,22 +69,19 @@ def test_a_configured_service_comes_first(configured, demo_books, where):
     assert isinstance(aa.connect(), aa.LedgerClient)
 
 
-def test_books_of_the_environment_and_a_service_of_the_profile(configured, demo_books):
-    """The environment wins over the profile, as for every setting; options of the service ask for a client."""
+def test_environment_wins_over_profile_for_books_too(configured, demo_books):
     configured({"BOOKS": demo_books}, SERVICE)
     assert isinstance(aa.connect(), aa.LocalBooks)
     assert isinstance(aa.connect(time_zone="UTC"), aa.LedgerClient)
 
 
-def test_nothing_is_configured(configured):
-    """Without either the message is that of the service."""
+def test_nothing_configured_has_the_message_of_the_service(configured):
     configured()
     with pytest.raises(ConfigurationError, match="no Ledger Accounting Service is configured"):
         aa.connect()
 
 
-def test_books_show_themselves(demo_books):
-    """Books have what every result has: a summary, text, JSON, HTML and a frame."""
+def test_books_have_summary_text_json_html_and_frame(demo_books):
     books = aa.LocalBooks.open(demo_books)
     assert books.summary() in books.explain()
     assert "all 3 months agree with the service's cash flow reports" in books.summary()
@@ -132,8 +125,7 @@ def run_cells(monkeypatch, demo_books):
     return run
 
 
-def test_the_report_of_local_books(run_cells, capsys):
-    """It has the figures of the books, and what the last sync proved of each month."""
+def test_notebook_report_has_figures_and_proofs_of_months(run_cells, capsys):
     names, displayed = run_cells()
     assert isinstance(names["client"], aa.LocalBooks)
     pack = names["pack"]
@@ -148,7 +140,6 @@ def test_the_report_of_local_books(run_cells, capsys):
 
 
 def test_the_report_shows_what_was_changed_in_a_closed_month(run_cells, serve, tmp_path, capsys):
-    """Its alarm is printed, and the drift since the month was closed is shown."""
     local = aa.LocalBooks.open(tmp_path / "books")
     with serve(500, dt.date(2025, 10, 1)) as service:
         days = {"start_date": service.first, "end_date": "2025-12-31", "months_a_night": 0}
@@ -166,8 +157,7 @@ def test_the_report_shows_what_was_changed_in_a_closed_month(run_cells, serve, t
     assert set(drift.frame["kind"]) == {"amended"}
 
 
-def test_a_month_that_does_not_agree(run_cells, monkeypatch):
-    """It fails as on the service, and names the month."""
+def test_month_that_does_not_agree_fails_by_its_name(run_cells, monkeypatch):
     version = VersionReader._version.fget
 
     def differing(books):

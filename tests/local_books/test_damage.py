@@ -39,22 +39,17 @@ def files_of(folder):
 
 
 def flip(path):
-    """Change one bit."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
 
 
 def truncate(path):
-    """Cut a file in the middle."""
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
 def test_every_damaged_file_is_named(synced, tmp_path):
-    """A changed, cut or missing file makes the books unreadable, and the message names it or its folder.
-
-    Without the file of the newest commit the books are those of the version before.
-    """
+    """Without the file of the newest commit the books are those of the version before."""
     lines, ledgers = read_all(synced)
     for number, original in enumerate(files_of(synced)):
         is_log = original.suffix == ".json"
@@ -73,7 +68,6 @@ def test_every_damaged_file_is_named(synced, tmp_path):
 
 
 def test_a_changed_record_is_found(folder):
-    """A record that says something else than was written is found by its digest, whatever was changed."""
     path = max((folder / "lines" / "_delta_log").glob("*.json"))
     content = path.read_text(encoding="utf-8")
     start = content.index('"accounting_analytics":')
@@ -87,7 +81,6 @@ def test_a_changed_record_is_found(folder):
 
 
 def test_commits_of_other_programs_are_named(folder, tmp_path):
-    """A row added or deleted with deltalake itself is refused."""
     import deltalake  # noqa: PLC0415 (only here)
 
     table = deltalake.DeltaTable(folder / "lines")
@@ -106,8 +99,7 @@ def _one_row():
     return pa.table({"id": ["1"]})
 
 
-def test_another_version_is_named(folder):
-    """Books of another version of the package are refused."""
+def test_books_of_another_package_version_are_refused(folder):
     books = aa.LocalBooks.open(folder)
     books._storage.commit(msgspec.structs.replace(books._version, number=books.version + 1, format=99))
     with pytest.raises(BooksError, match="were written by another version: sync into a new folder"):
@@ -115,7 +107,6 @@ def test_another_version_is_named(folder):
 
 
 def test_a_folder_can_be_moved(folder, tmp_path):
-    """Files are found beside the table, wherever it is."""
     before = read_all(folder)
     moved = tmp_path / "elsewhere" / "books"
     moved.parent.mkdir()
@@ -124,8 +115,7 @@ def test_a_folder_can_be_moved(folder, tmp_path):
         assert frame.equals(other)
 
 
-def test_books_before_the_first_sync(tmp_path):
-    """They say in every form that there are none yet; whatever needs lines is refused and names the sync."""
+def test_books_before_the_first_sync_name_the_sync(tmp_path):
     books = aa.LocalBooks.open(tmp_path / "new")
     assert "none yet" in repr(books)
     assert books.explain() == books.summary() == f"Local books in {tmp_path / 'new'}: none yet, sync first."
@@ -139,8 +129,7 @@ def test_books_before_the_first_sync(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_wrong_folders(tmp_path):
-    """A file and the address of an object store are refused."""
+def test_files_and_object_stores_are_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file; local books are in a folder"):
         aa.LocalBooks.open(tmp_path / "file")
@@ -151,7 +140,6 @@ def test_wrong_folders(tmp_path):
 
 @pytest.mark.long
 def test_another_address_is_noted_and_another_instance_refused(synced, tmp_path):
-    """The same instance may be served elsewhere, as the demo company is each time; other books are refused."""
     folder = shutil.copytree(synced, tmp_path / "books")
     with aa.demo() as company:
         result = aa.LocalBooks.open(folder).sync(company.client, end_date="2025-03-31", months_a_night=0)

@@ -97,7 +97,6 @@ def table(entries, scale=2, names=NAMES):
 
 
 def compare(before, after, **options):
-    """Compare two mappings of entries, or tables."""
     tables = (one if isinstance(one, pa.Table) else table(one) for one in (before, after))
     labels = {"before_label": "version 3", "after_label": "version 9"}
     return compare_lines(*tables, LEDGERS, **{"time_zone": ZONE, "scale": 2, **labels, **options})
@@ -124,8 +123,7 @@ def entry_rows(drift):
 ONE = {"ent_1": purchase(1)}
 
 
-def test_same_lines():
-    """Nothing is listed where nothing changed, not even in another order of lines, and the sentence says so."""
+def test_same_lines_in_any_order_list_nothing():
     lines = table(ONE | {"ent_2": purchase(2, at=APRIL)})
     drift = compare(lines, lines.take(pa.array([3, 1, 0, 2])))
     assert drift.frame.empty
@@ -139,8 +137,7 @@ def test_same_lines():
         drift["2025-03"]
 
 
-def test_by_entry():
-    """Each entry that changed is a row: what it is known by, what happened to it, and its cash before and after."""
+def test_changed_entry_is_a_row_with_cash_before_and_after():
     before = {f"ent_{number}": purchase(number, at=MARCH + dt.timedelta(days=number)) for number in range(4)}
     before["ent_9"] = Entry(APRIL, {"a": Line("rent", -500), "b": Line("meals", 500)}, "Accrual")
     after = before | {
@@ -173,8 +170,7 @@ def test_by_entry():
     assert str(found.loc["ent_2", "local_date"]) == "2025-03-16 00:00:00"
 
 
-def test_recategorized():
-    """A line on another ledger moves its amount; the line of the bank only names another opposing ledger."""
+def test_recategorized_line_moves_its_amount_between_ledgers():
     drift = compare(ONE, {"ent_1": ONE["ent_1"].change("lin_1b", ledger="meals", text="Lunch")})
     assert rows(drift) == [
         ("2025-03", "meals", "recategorized", "1240.00", 1, 1),
@@ -185,8 +181,7 @@ def test_recategorized():
 
 
 @pytest.mark.parametrize("fields", [{"text": "Office"}, {"tag": "tag_1"}])
-def test_texts_and_tags(fields):
-    """A line with another text or tag is a row without an amount; its figure has the line twice."""
+def test_changed_texts_and_tags_are_rows_without_amounts(fields):
     drift = compare(ONE, {"ent_1": ONE["ent_1"].change("lin_1b", **fields)})
     assert rows(drift) == [("2025-03", "rent", "amended", "0.00", 1, 1)]
     entries = drift["2025-03|rent"].entries
@@ -194,8 +189,7 @@ def test_texts_and_tags(fields):
     assert list(entries["figure_amount"]) == [-1240.0, 1240.0]
 
 
-def test_columns_that_follow():
-    """Lines whose references alone differ are listed only if their entry has no other change."""
+def test_changed_references_alone_are_listed_without_other_changes():
     split = dataclasses.replace(ONE["ent_1"], lines=ONE["ent_1"].lines | {"lin_1c": Line("meals", 0)})
     assert rows(compare(ONE, {"ent_1": split})) == [("2025-03", "meals", "added", "0.00", 1, 1)]
     renamed = table(ONE, names=NAMES | {"rent": "Office rent"})
@@ -207,8 +201,7 @@ def test_columns_that_follow():
     }
 
 
-def test_another_month():
-    """A line that moved to another month leaves the one and enters the other; months are local."""
+def test_line_in_another_month_leaves_one_and_enters_other():
     last_night_of_march = dt.datetime(2025, 4, 1, 3, 59, tzinfo=dt.UTC)
     before = {"ent_1": purchase(1, at=last_night_of_march)}
     after = {"ent_1": purchase(1, at=last_night_of_march + dt.timedelta(minutes=1))}
@@ -225,8 +218,7 @@ def test_another_month():
     assert compare(before, after, period=april)["2025-04|rent"].entries["change"].tolist() == ["after"]
 
 
-def test_figures():
-    """A key is a month, a ledger in it by id or name, or a kind; each figure has its lines before and after."""
+def test_figures_of_months_ledgers_and_kinds_have_lines():
     before = ONE | {"ent_2": purchase(2, "rent", 500)}
     after = {"ent_1": ONE["ent_1"].change("lin_1b", ledger="meals"), "ent_3": purchase(3, "rent", 700)}
     drift = compare(before, after, notes=["A note."])
@@ -255,8 +247,7 @@ def test_figures():
     assert drift.notes == drift.lines.attrs["notes"] == ("A note.",)
 
 
-def test_figures_unfold():
-    """In JupyterLab the amount of each change unfolds its lines, those of before with the opposite sign."""
+def test_figures_unfold_lines_before_with_opposite_sign():
     before = ONE | {"ent_2": purchase(2, "rent", 500)}
     drift = compare(before, {"ent_1": ONE["ent_1"].change("lin_1b", ledger="meals"), "ent_3": purchase(3, "rent", 700)})
     page = drift._repr_html_()
@@ -282,15 +273,13 @@ def test_figures_unfold():
         (("2025-03", "rent"), "no row matches"),
     ],
 )
-def test_unknown_key(key, hint):
-    """A key without a change is refused with the keys that are spelled like it, or how keys are written."""
+def test_unknown_key_suggests_similar_keys(key, hint):
     drift = compare(ONE, {"ent_1": purchase(1, text="x")})
     with pytest.raises(InputError, match=hint):
         drift[key]
 
 
-def test_unknown_ledger():
-    """A ledger that the chart does not have is named by its id."""
+def test_unknown_ledger_is_named_by_its_id():
     chart = LEDGERS[LEDGERS["id"] != "rent"]
     labels = {"before_label": "a", "after_label": "b"}
     drift = compare_lines(table({}), table(ONE), chart, time_zone=ZONE, scale=2, **labels)
@@ -298,8 +287,7 @@ def test_unknown_ledger():
     assert drift["2025-03|rent"].label == "rent, 2025-03"
 
 
-def test_large_amounts():
-    """Amounts and sums of 36 digits are exact; what has floats names them."""
+def test_sums_of_36_digits_are_exact():
     large = 9 * 10**35
     before = {f"ent_{number}": purchase(number, cents=large) for number in range(100)}
     drift = compare(before, {"ent_1": purchase(1)})
@@ -314,14 +302,12 @@ def test_large_amounts():
             floats()
 
 
-def test_scale():
-    """Amounts of four fraction digits are exact."""
+def test_amounts_of_four_fraction_digits_are_exact():
     drift = compare(table(ONE, 4), table({}, 4), scale=4)
     assert json.loads(drift.to_json())["changes"][0]["amount"] == "12.4000"
 
 
-def test_long_ranges_and_shuffled_rows():
-    """Changes among many lines are found where the others follow each other, and in any order of rows."""
+def test_changes_are_found_in_long_and_shuffled_tables():
     before = {f"ent_{number}": purchase(number, at=MARCH + dt.timedelta(hours=number)) for number in range(400)}
     after = before | {"ent_250": before["ent_250"].change("lin_250b", ledger="meals")}
     del after["ent_100"]
@@ -333,8 +319,7 @@ def test_long_ranges_and_shuffled_rows():
     assert sum(row[5] for row in expected) == 6
 
 
-def test_repeated_id():
-    """Where a damaged table has a line in two months, the sums still are those of its lines."""
+def test_repeated_id_of_a_damaged_table_keeps_sums():
     doubled = pa.concat_tables([table(ONE), table({"ent_1": purchase(1, at=APRIL)})])
     for before, after, sign in ((ONE, doubled, 1), (doubled, ONE, -1)):
         sums = defaultdict(Decimal)
@@ -344,8 +329,7 @@ def test_repeated_id():
         assert changed == {("2025-04", "bank"): sign * Decimal(-1240), ("2025-04", "rent"): sign * Decimal(1240)}
 
 
-def test_column_of_another_schema():
-    """A column that only one version has is not a change, and is empty in the lines of the other."""
+def test_column_of_one_version_alone_is_no_change():
     before = table(ONE).drop_columns("source_account_id")
     assert compare(before, ONE).frame.empty
     assert list(compare(before, {})["2025-03|rent"].entries["id"]) == ["lin_1b"]
@@ -466,8 +450,7 @@ def naive_entry_rows(before, after):
 
 @settings.get_profile("slow")
 @given(data=st.data())
-def test_random_edits(data):
-    """The frame is that of a naive comparison, and every figure is the sum of its lines."""
+def test_random_edits_equal_a_naive_comparison(data):
     entries = data.draw(entries_of())
     before, after = table(entries), table(data.draw(edits(entries)))
     drift = compare(before, after)
@@ -496,7 +479,6 @@ def test_another_column_is_another_format():
 
 
 def test_a_version_is_not_compared_with_itself(books, tmp_path):
-    """The day of the newest version names that version itself: it is refused with the number of the one before."""
     client = books(
         [("2025-03-10", {"bank": -1, "rent": 1})], {"bank": "bank_account", "rent": "expense operating_expenses debit"}
     )

@@ -43,7 +43,6 @@ class Company(NamedTuple):
         )
 
     def pay(self, day):
-        """Post a payment."""
         entry = (day, {"led_rent": "12.34", "led_operating": "-12.34"}, "Payment")
         post_to(self.served.database, self.served.instance_id, entry)
 
@@ -79,8 +78,7 @@ def files(output):
 
 
 @pytest.mark.long
-def test_the_exported_books_are_named(company, tmp_path):
-    """The manifest has the service, the instance and the version of the books."""
+def test_manifest_names_service_instance_and_version(company, tmp_path):
     manifest = aa.export(aa.load_books(company.books), tmp_path / "out")
     assert manifest.books_version == company.books.version
     stated = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
@@ -118,7 +116,6 @@ class DoubtfulBooks(aa.LocalBooks):
 
 @pytest.mark.long
 def test_months_that_do_not_agree_are_stated(company, tmp_path):
-    """The verdict names the first month that does not agree, which has no time of proof and is partial."""
     manifest = aa.export(aa.load_books(DoubtfulBooks.open(company.books.folder)), tmp_path / "out")
     assert manifest.verdict == f"From 2025-01: {AGREES} From 2025-03: It does not agree."
     assert manifest.summary().startswith("PARTIAL: ")
@@ -144,8 +141,7 @@ def test_months_that_do_not_agree_are_stated(company, tmp_path):
         ),
     ],
 )
-def test_proof_of_a_month(month, verdict, is_proven):
-    """A month is proven when its report agrees; what is missing or differs is in the verdict."""
+def test_month_is_proven_when_its_report_agrees(month, verdict, is_proven):
     proof = month.proof(COMPARED)
     assert (proof.verdict, proof.is_complete) == (verdict, month.complete)
     assert proof.proven_at == (COMPARED if is_proven else None)
@@ -160,15 +156,13 @@ def test_proof_of_a_month(month, verdict, is_proven):
 )
 @pytest.mark.long
 def test_other_formats_export_books_too(name, output, company, tmp_path):
-    """Some days of the books, in every format."""
     manifest = aa.export(aa.load_books(company.books), tmp_path / output, "2025-03", format=name)
     assert (manifest.start_date, manifest.end_date, manifest.verdict) == ("2025-03-01", "2025-03-31", AGREES)
     assert manifest.books_version == company.books.version
 
 
 @pytest.mark.long
-def test_books_as_they_were(company, tmp_path):
-    """An earlier version is exported, and queried, as it was."""
+def test_earlier_version_is_exported_and_queried(company, tmp_path):
     books, version = company.books, company.books.version
     text = "select sum(amount) as rent from cash_flow where ledger_id = 'led_rent' and month = '2025-04'"
     before = books.sql(text)["rent"][0]
@@ -185,7 +179,6 @@ def test_books_as_they_were(company, tmp_path):
 
 @pytest.mark.long
 def test_what_does_not_fit_is_refused(company, tmp_path):
-    """Reports of their own, days outside the books, another zone, no books yet; what is written stays."""
     books, output = aa.load_books(company.books), tmp_path / "out"
     earlier, in_utc = ("2024-12-01", "2025-01-31"), aa.Period("2025-03-01", "2025-03-31", "UTC")
     report = company.books.report(aa.Period("2025-03-01", "2025-03-31", ZONE))

@@ -57,8 +57,7 @@ def same(frame, other):
 
 @pytest.mark.long
 @pytest.mark.soak
-def test_killed_at_any_step(tmp_path, serve, run_until, soak_count):
-    """After a kill the books are the old or the new ones, and the next sync has the lines of the service."""
+def test_books_killed_at_any_step_are_old_or_new(tmp_path, serve, run_until, soak_count):
     chance = random.Random(5)  # noqa: S311 (a test)
     with serve(1) as service:
         folder, access = tmp_path / "books", (service.client.base_url, service.token, service.instance)
@@ -99,8 +98,7 @@ def digests(folder):
 
 @pytest.mark.long
 @pytest.mark.soak
-def test_killed_exports_of_books(tmp_path, serve, run_until, soak_count):
-    """Killed at any step, between two versions of the books whose months differ; the next export removes the rest."""
+def test_exports_killed_at_any_step_are_old_or_new(tmp_path, serve, run_until, soak_count):
     chance = random.Random(6)  # noqa: S311 (a test)
     with serve(600) as service:
         books = aa.LocalBooks.open(tmp_path / "books")
@@ -128,8 +126,7 @@ def test_killed_exports_of_books(tmp_path, serve, run_until, soak_count):
     assert [path.name.isdigit() for path in (out / "versions").iterdir()] == [True, True]
 
 
-def test_full_disk(tmp_path, serve):
-    """A sync that cannot write says so, and leaves the books as they were; the next one succeeds."""
+def test_sync_on_a_full_disk_leaves_the_books(tmp_path, serve):
     folder = tmp_path / "books"
     with serve(2, dt.date(2025, 12, 1)) as service:
         aa.LocalBooks.open(folder).sync(service.client, **DECEMBER)
@@ -143,8 +140,7 @@ def test_full_disk(tmp_path, serve):
         assert_equal_to_service(folder, service)
 
 
-def test_two_syncs_at_once(tmp_path, serve):
-    """The second one is refused while the first one runs, and nothing is doubled."""
+def test_second_sync_is_refused_while_one_runs(tmp_path, serve):
     with serve(3, dt.date(2025, 12, 1)) as service:
         folder = tmp_path / "books"
         books = aa.LocalBooks.open(folder)
@@ -173,7 +169,6 @@ def test_two_syncs_at_once(tmp_path, serve):
 @pytest.mark.long
 @pytest.mark.soak
 def test_a_reader_sees_whole_versions(tmp_path, serve, soak_count):
-    """While books are synced and compacted, a reader always has the lines of one version, and its process ends."""
     program = "import sys, accounting_analytics as aa; aa.LocalBooks.open(sys.argv[1]).line_entries()"
     with serve(4) as service:
         folder = tmp_path / "books"

@@ -19,7 +19,6 @@ MARCH = aa.Period("2026-03-01", "2026-03-31", ZONE)
 
 @pytest.fixture(scope="module")
 def ledgers(demo_company):
-    """Return the chart of accounts."""
     return aa.discover_ledgers(demo_company.client, "2025-01-01", MARCH.end_date, time_zone=ZONE)
 
 
@@ -31,7 +30,6 @@ def lines(demo_company, ledgers):
 
 @pytest.fixture(scope="module")
 def reported(demo_company):
-    """Return the report of the service."""
     return aa.load_cash_flow_report(demo_company.client, MARCH.start_date, MARCH.end_date, time_zone=ZONE)
 
 
@@ -55,8 +53,7 @@ TABLES = {
 }
 
 
-def test_a_month_that_agrees(reported, lines, ledgers):
-    """A month that agrees in everything ties, in any order of its lines, and its entries are complete."""
+def test_month_that_agrees_ties_with_complete_entries(reported, lines, ledgers):
     for agreeing in (reported, altered(reported, lines=reported.lines.iloc[::-1].reset_index(drop=True))):
         assert problem_of(agreeing, lines, ledgers, reported.starting_balances) == ""
     assert find_incompleteness(lines, MARCH, 2) == ("", [])
@@ -65,7 +62,6 @@ def test_a_month_that_agrees(reported, lines, ledgers):
 @settings.get_profile("slow")
 @given(data=st.data())
 def test_any_other_value_in_the_report_is_found(reported, lines, ledgers, data):
-    """One other value anywhere in the report, a row too few, or other cash balances: the month does not agree."""
     name = data.draw(st.sampled_from(sorted(TABLES)))
     table, column = getattr(reported, name).copy(), data.draw(st.sampled_from(TABLES[name]))
     row = data.draw(st.integers(0, len(table) - 1))
@@ -80,7 +76,6 @@ def test_any_other_value_in_the_report_is_found(reported, lines, ledgers, data):
 
 @pytest.mark.parametrize("name", ["ledgers", "starting_balances", "ending_balances"])
 def test_another_ledger_in_any_row_is_found(reported, lines, ledgers, name):
-    """A row of another ledger is found, also where its amounts are zero, as those of transfers are."""
     table = getattr(reported, name)
     amount = table["net_cash_flow" if name == "ledgers" else "cash_balance"]
     for row in {*table.index[::6], *table.index[amount == 0][:1]}:
@@ -90,14 +85,12 @@ def test_another_ledger_in_any_row_is_found(reported, lines, ledgers, name):
 
 @pytest.mark.parametrize("name", ["starting_cash_balance", "ending_cash_balance"])
 def test_another_cash_balance_is_found(reported, lines, ledgers, name):
-    """The sums of the report are compared too."""
     other = altered(reported, **{name: round(getattr(reported, name) + 0.01, 2)})
     assert problem_of(other, lines, ledgers, reported.starting_balances)
 
 
 @pytest.mark.parametrize("named", ["", None])
 def test_entries_that_name_no_line_are_complete(lines, named):
-    """Where the service does not list the lines of entries, an entry that balances is complete."""
     column = lines.column_names.index("journal_entry_line_entry_ids")
     unnamed = pa.array([named] * len(lines), pa.string())
     assert find_incompleteness(lines.set_column(column, "journal_entry_line_entry_ids", unnamed), MARCH, 2) == ("", [])
@@ -113,7 +106,6 @@ def set_value(lines, row, name, value):
 @given(row=st.integers(0, 300))
 @settings(max_examples=5)
 def test_incomplete_entries_are_found(lines, row):
-    """A line too few or twice, another amount, or a name of a line that is not there is found, with the entry."""
     entry_id, line_id = lines["journal_entry_id"][row].as_py(), lines["id"][row].as_py()
     amount = lines["signed_amount"][row].as_py() + 1
     of_entry = pc.equal(lines["journal_entry_id"], entry_id).to_pylist()

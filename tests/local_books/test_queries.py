@@ -37,7 +37,6 @@ def queries(quarter):
 
 
 def test_tables_views_and_figures_are_those_of_the_exported_file(queries, quarter, tmp_path):
-    """Names, columns, types and rows of every table and view are those of an export with the format duckdb."""
     aa.export(quarter, tmp_path / "books.duckdb", format="duckdb")
     with duckdb.connect(str(tmp_path / "books.duckdb"), read_only=True) as database:
         names = [name for (name,) in database.execute("show tables").fetchall()]
@@ -54,7 +53,6 @@ def test_tables_views_and_figures_are_those_of_the_exported_file(queries, quarte
 
 
 def test_amounts_are_exact_floats_of_exact_sums(queries, quarter):
-    """A sum is that of decimals, as the nearest float; what a query divides is a float of its own."""
     answer = queries.query("select sum(amount) as total, avg(amount) as mean, sum(level) as whole, min(date) as first "
                            "from fact_line_entry join dim_ledger using (ledger_id)")  # fmt: skip
     exact = aa.schemas.LineEntries.exact(quarter.lines).frame["amount"].tolist()
@@ -66,7 +64,6 @@ def test_amounts_are_exact_floats_of_exact_sums(queries, quarter):
 
 
 def test_columns_have_the_dtypes_of_other_frames(queries):
-    """Text, instants, flags and whole numbers are what they are in frames of loads, also where some are null."""
     answer = queries.query("""
         select 'a' as text, timestamptz '2025-01-01 05:00Z' as instant, true as flag, 1 as number, 2::ubigint as large
         union all select null, null, null, null, null
@@ -77,13 +74,11 @@ def test_columns_have_the_dtypes_of_other_frames(queries):
 
 
 def test_names_that_repeat_are_numbered(queries):
-    """A column of a join that has the name of another one is not lost."""
     answer = queries.query("select a.ledger_id, b.ledger_id, 1 as ledger_id_1 from dim_ledger a, dim_ledger b limit 1")
     assert answer.columns.tolist() == ["ledger_id", "ledger_id_1", "ledger_id_1_1"]
 
 
 def test_months_state_their_own_proof(queries):
-    """``dim_load`` has the verdict of the sync and its times."""
     answer = queries.query("""
         select distinct verdict, read_at_utc as read_at, proven_at_utc as proven_at, not is_partial as is_complete
         from dim_load
@@ -108,7 +103,6 @@ def test_months_state_their_own_proof(queries):
     ],
 )
 def test_a_table_that_is_named_anywhere_is_read(text, count, queries):
-    """No query sees a table without its rows, whatever it does with it and however it names it."""
     assert queries.query(text)["n"].tolist() == [count]
 
 
@@ -139,7 +133,6 @@ STATEMENTS = {
 
 @pytest.mark.parametrize("text", STATEMENTS)
 def test_everything_but_one_reading_statement_is_refused(text, queries, tmp_path):
-    """The message is one line and says what to do; nothing is written, and the next query works."""
     path = tmp_path / "file.txt"
     path.write_text("secret", encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -153,7 +146,6 @@ def test_everything_but_one_reading_statement_is_refused(text, queries, tmp_path
 
 
 def test_variables_of_the_program_are_not_tables(queries):
-    """A frame with the name of a table that does not exist is not read, and a query is text."""
     mine = pd.DataFrame({"secret": [1]})
     with pytest.raises(InputError, match="query is of type bytes, not str; write one SELECT"):
         queries.query(b"select 1")
@@ -169,13 +161,11 @@ def test_a_pivot_names_its_columns(queries):
 
 
 def test_threads_share_the_tables(queries):
-    """Queries of several threads wait for each other."""
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(queries.query, ["select count(*) as n from cash_flow"] * 8))
     assert len({answer["n"][0] for answer in answers}) == 1
 
 
 def test_queries_warn_of_nothing(queries):
-    """No warning of DuckDB reaches the caller."""
     with warnings.catch_warnings(action="error"):
         queries.query("select * from balance_by_day")

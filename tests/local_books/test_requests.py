@@ -21,7 +21,6 @@ class Recorder(httpx.HTTPTransport):
         self.kinds = Counter()
 
     def handle_request(self, request):
-        """Send a request."""
         self.kinds[_kind(request)] += 1
         return super().handle_request(request)
 
@@ -59,8 +58,7 @@ def synced(tmp_path_factory):
             yield local, client, sync, sync()[1]
 
 
-def test_the_first_sync(synced):
-    """Each page is requested once: the ledgers are found while their lines are loaded."""
+def test_first_sync_requests_each_page_once(synced):
     *_, kinds = synced
     assert kinds.pop("report") == 1 + MONTHS  # the first names the cash ledgers
     assert kinds.pop("first line") == 1  # of all days, to see whether the service accepts them
@@ -114,7 +112,6 @@ def month_before(months):
 
 
 def month_of(day):
-    """Return the month of a day."""
     return f"{day:%Y-%m}"
 
 
@@ -144,7 +141,6 @@ def local(posted_books, tmp_path):
 
 
 def test_no_month_follows_the_latest_line(local):
-    """Without a last day books end with the month of the latest line, or with this one; a later line adds months."""
     local, sync, _ = local
     assert sync() == [month_of(month_before(months)) for months in (6, 5, 4)]
     assert sync((month_before(-1), {"bank": -2, "rent": 2}))[-1] == month_of(month_before(4))
@@ -163,8 +159,7 @@ def test_no_month_follows_the_latest_line(local):
         ("expense operating_expenses debit", {"new": 2, "owed": -2}),
     ],
 )
-def test_new_ledgers_after_the_latest_line(local, kind, amounts):
-    """A ledger that only lines after the last month have is found, and its lines add months."""
+def test_ledgers_and_lines_after_the_last_month_are_found(local, kind, amounts):
     _, sync, add = local
     sync()
     add("new", kind)

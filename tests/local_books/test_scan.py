@@ -53,8 +53,7 @@ def scan(books, request):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_reports_and_their_reconciliation(books, scan, demo_company, engine):
-    """The report is that of the books in every figure, with its lines and without, and agrees with the service's."""
+def test_scanned_report_is_that_of_the_books_and_reconciles(books, scan, demo_company, engine):
     scanned = scan(engine)
     assert scanned.extent.rows == len(books.line_entries())
     report = aa.recompute_cash_flow(scanned, MARCH)
@@ -75,8 +74,7 @@ def test_reports_and_their_reconciliation(books, scan, demo_company, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_statements_and_registers(books, scan, engine):
-    """The statements and a register are those of the books; the lines behind a figure come back when they are asked."""
+def test_scanned_statements_and_registers_are_those_of_books(books, scan, engine):
     scanned, loaded = scan(engine), aa.load_books(books)
     for make in STATEMENTS:
         statement, expected = make(scanned, QUARTER), make(loaded, QUARTER)
@@ -93,7 +91,6 @@ def test_statements_and_registers(books, scan, engine):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_entries_of_a_flow_are_found_by_the_engine(books, scan, engine, monkeypatch):
-    """The lines behind a flow come back, and nothing else: no ids of entries, which a later query would name."""
     statement = aa.cash_flow_statement(scan(engine), QUARTER)
     collected = []
 
@@ -109,8 +106,7 @@ def test_entries_of_a_flow_are_found_by_the_engine(books, scan, engine, monkeypa
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_version(books, scan, engine):
-    """A scan is of the version that is read."""
+def test_scan_is_of_the_version_that_is_read(books, scan, engine):
     first = scan(engine, books.as_of(0))
     assert (first.extent.rows, first.version) == (len(books.as_of(0).line_entries()), 0)
     with pytest.raises(aa.errors.IncompleteLoadError, match="the load covers Jan 2025 to Feb 2025"):
@@ -119,8 +115,7 @@ def test_a_version(books, scan, engine):
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_files_that_spark_finds_elsewhere(books, spark_session):
-    """Where Spark's default file system is another one, its message names it, and a setting names the local one."""
+def test_spark_names_its_default_file_system_elsewhere(books, spark_session):
     try:
         spark_session.conf.set("fs.defaultFS", "nowhere:///")
         with pytest.raises(Exception, match="nowhere"):
@@ -136,8 +131,7 @@ def test_files_that_spark_finds_elsewhere(books, spark_session):
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_a_copy_that_spark_reads_itself(books, spark_session):
-    """A frame that Spark read itself makes the same books, if days and opening are given beside it."""
+def test_frame_that_spark_read_makes_the_same_books(books, spark_session):
     stored = spark_session.read.parquet(*(f"file:{path}" for path in DeltaTable(books.folder / "lines").file_uris()))
     opening = books.report(books.period).starting_balances
     read = aa.Books(stored, books.ledgers(), books.period, time_zone=books.time_zone, opening=opening)
@@ -149,14 +143,12 @@ def test_a_copy_that_spark_reads_itself(books, spark_session):
 
 
 @pytest.mark.parametrize("engine", ["dask", ["polars"]])
-def test_another_engine_is_refused(books, engine):
-    """An engine that cannot read books is refused with those that can."""
+def test_engine_that_cannot_read_books_is_refused(books, engine):
     with pytest.raises(aa.errors.InputError, match=r"engine must be one of .pandas., .polars., .duckdb."):
         aa.load_books(books, engine=engine)
 
 
-def test_a_changed_file_is_refused(books, tmp_path):
-    """A file that was changed after it was written is named before anything is read from it."""
+def test_file_changed_after_writing_is_named_before_reading(books, tmp_path):
     folder = shutil.copytree(books.folder, tmp_path / "books")
     file = next((folder / "lines").glob("2025-03-*.parquet"))
     content = bytearray(file.read_bytes())
@@ -238,8 +230,7 @@ def run(tmp_path, copied_books):
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_a_worker_is_killed(run):
-    """Two workers without Python make report and statements; one that is killed during a sum changes no figure."""
+def test_killed_worker_changes_no_figure(run):
     found, expected = run([make.__name__ for make in STATEMENTS], killed_worker=1)
     assert found["executors"] == 2
     assert found["figures"] == expected

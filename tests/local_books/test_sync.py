@@ -43,7 +43,6 @@ def changed_ids(before, after):
 
 
 def sync(books, service, **options):
-    """Sync all months."""
     return books.sync(service.client, start_date=service.first, end_date="2025-12-31", **options)
 
 
@@ -54,8 +53,7 @@ def first(soak_count):
 
 
 @pytest.mark.soak
-def test_edits_are_found(tmp_path, serve, first, soak_count):
-    """What a report shows is found by the next sync, without any rota; the old report stays, and drift names lines."""
+def test_edits_that_reports_show_are_found_without_rota(tmp_path, serve, first, soak_count):
     for seed in range(soak_count(50, 1)):
         with serve(seed, first) as service:
             books = aa.LocalBooks.open(tmp_path / f"books-{seed}")
@@ -80,8 +78,7 @@ def test_edits_are_found(tmp_path, serve, first, soak_count):
 
 @pytest.mark.long
 @pytest.mark.soak
-def test_the_rota_finds_the_rest(tmp_path, serve, first, soak_count):
-    """Texts and entries without cash are found when their month is read again, at the latest after all months."""
+def test_rota_finds_texts_and_entries_without_cash(tmp_path, serve, first, soak_count):
     for seed in range(100, 100 + soak_count(50, 1)):
         with serve(seed, first) as service:
             books = aa.LocalBooks.open(tmp_path / f"books-{seed}")
@@ -94,8 +91,7 @@ def test_the_rota_finds_the_rest(tmp_path, serve, first, soak_count):
 
 
 @pytest.mark.long
-def test_requests_of_a_sync_without_changes(tmp_path, serve, first, monkeypatch):
-    """One report a month; the rota takes a page of entries without cash, and a page a month of each ledger."""
+def test_unchanged_sync_takes_a_report_a_month_and_the_rota(tmp_path, serve, first, monkeypatch):
     with serve(300, first) as service:
         books = aa.LocalBooks.open(tmp_path / "books")
         sync(books, service)
@@ -123,7 +119,6 @@ NAMES = [str(month.start_date)[:7] for month in MONTHS]
 
 
 def test_late_entries_in_closed_months_are_found(tmp_path, serve):
-    """Entries without cash that are posted, doubled, moved or removed anywhere are in the books after one sync."""
     days = {"start_date": dt.date(2025, 10, 1), "end_date": "2025-12-31"}
     with serve(600, days["start_date"]) as service:
         books = aa.LocalBooks.open(tmp_path / "books")
@@ -158,10 +153,7 @@ def local_months(books, tmp_path):
 
 
 def test_what_no_report_shows_is_named(local_months, posted_books):
-    """A transfer between cash accounts that moved within a month, or a text, is found where its month is read whole.
-
-    The other months are named with what was not read of them, so that nothing reads as if all were.
-    """
+    """The other months are named with what was not read of them, so that nothing reads as if all were."""
     _, client, sync = local_months
     assert sync().unread_months == ()  # the first one reads all
     of_instance = "id = 'sweep' AND instance_pk = (SELECT pk FROM instances WHERE id = ?)"
@@ -182,7 +174,6 @@ def test_what_no_report_shows_is_named(local_months, posted_books):
 
 
 def test_months_that_are_the_same_are_not_calculated_again(local_months, posted_books, monkeypatch):
-    """A month is compared again if its report, its lines, the ledgers or the balances before it are others."""
     local, client, sync = local_months
     sync()
     compared, compare_month = [], sync_module.compare_month
@@ -212,7 +203,6 @@ def test_months_that_are_the_same_are_not_calculated_again(local_months, posted_
 
 
 def test_one_group_of_ledgers_is_not_all(local_months, monkeypatch):
-    """Months of which only some ledgers' entries without cash were read are named, in every turn."""
     _, _, sync = local_months
     sync()
     monkeypatch.setattr(reading_plan, "MOST_REQUESTS", 1)
@@ -225,7 +215,6 @@ def test_one_group_of_ledgers_is_not_all(local_months, monkeypatch):
 
 
 def test_books_were_read_when_their_oldest_month_was(local_months):
-    """Lines state the first of the instants at which their months were read, notes the first of all months."""
     local, _, sync = local_months
     sync()
     first = local.synced_at
@@ -240,7 +229,6 @@ def test_books_were_read_when_their_oldest_month_was(local_months):
 
 @pytest.mark.long
 def test_ledgers_take_turns_where_requests_are_few(tmp_path, serve, monkeypatch):
-    """Where all ledgers take too many requests, each sync reads some, completes their entries, and names the months."""
     monkeypatch.setattr(reading_plan, "MOST_REQUESTS", 3)
     with serve(601, FIRST) as service:
         books = aa.LocalBooks.open(tmp_path / "books")
@@ -266,7 +254,6 @@ def plan(lines, ledgers, closed=(), turn=0):
 
 
 def test_closed_months_come_first():
-    """All months are read where 100 requests are enough, else closed ones; else ledgers take turns over all days."""
     ((ids, *days),) = plan(80, 100)
     assert (len(ids), *days) == (100, "2025-01", "2025-12")
     ((ids, *days),) = plan(500, 40, closed=["2025-03", "2025-04"])
@@ -281,7 +268,6 @@ def test_closed_months_come_first():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_plan_never_exceeds_the_requests(seed):
-    """Whatever the books have, a plan takes 100 requests, and ledgers with too many lines are left to the rota."""
     draw = random.Random(seed)  # noqa: S311 (a test)
     ids = [f"ledger-{number}" for number in range(draw.randint(1, 300))]
     counts = pd.DataFrame({one: draw.choices([0, 1, 900, 5000, 20_000], k=len(NAMES)) for one in ids}, index=NAMES)
@@ -295,7 +281,6 @@ def test_a_plan_never_exceeds_the_requests(seed):
 
 
 def test_books_that_are_extended_reach_back(tmp_path, serve):
-    """Extended to before the first line, books know that they have every line, so that sums are balances."""
     with serve(7, dt.date(2025, 10, 1)) as service:
         books = aa.LocalBooks.open(tmp_path / "books")
         books.sync(service.client, start_date="2025-12-01", end_date="2025-12-31")
@@ -308,7 +293,6 @@ def test_books_that_are_extended_reach_back(tmp_path, serve):
 
 
 def test_a_new_name_changes_no_line(tmp_path, serve):
-    """A ledger that is renamed changes the chart of accounts, not the lines: no drift, no alarm of closed days."""
     with serve(9) as service:
         books = aa.LocalBooks.open(tmp_path / "books")
         books.sync(service.client, start_date="2025-12-01", end_date="2025-12-31")
@@ -320,7 +304,6 @@ def test_a_new_name_changes_no_line(tmp_path, serve):
 
 
 def post_in_november(service, id_, day, debit, credit):
-    """Post an entry of November 2025."""
     service.post((dt.datetime(2025, 11, day, 17, tzinfo=dt.UTC), {debit: 5, credit: -5}, id_, id_))
 
 
@@ -369,14 +352,12 @@ class Interrupted(httpx.HTTPTransport):
     count = refused = 0
 
     def handle_request(self, request):
-        """Send a request."""
         self.count += 1
         return httpx.Response(501, json={}) if self.count == self.refused else super().handle_request(request)
 
 
 @pytest.mark.parametrize("days", [{"start_date": "2025-03-01", "end_date": "2025-03-31"}, {"end_date": "2025-03-31"}])
 def test_an_interrupted_first_sync_continues(books, tmp_path, days):
-    """What was loaded before the failure is not requested again; nothing of it is left afterwards."""
     categories = [f"category-{number}" for number in range(20)]
     entries = [("2025-03-10", {"bank": -1, one: 1}) for one in categories]
     ledgers = {"bank": "bank_account"} | dict.fromkeys(categories, "expense operating_expenses debit")
@@ -400,7 +381,6 @@ class EmptyFirstPage(httpx.HTTPTransport):
     """Leaves the first page of the days before the books empty, as a service may that has further pages."""
 
     def handle_request(self, request):
-        """Send a request."""
         response = super().handle_request(request)
         asked = request.url.params
         if asked.get("start_date") != "0001-01-01" or asked.get("limit") != "1" or "page_token" in asked:
@@ -409,7 +389,6 @@ class EmptyFirstPage(httpx.HTTPTransport):
 
 
 def test_lines_on_a_later_page_are_lines_before_the_first_day(books, tmp_path):
-    """Extended books do not claim to reach back where the first page of earlier days is empty, but not the last."""
     days = ("2025-01-10", "2025-01-11", "2025-02-10", "2025-03-10")
     entries = [(day, {"bank": -1, "rent": 1}) for day in days]
     ledgers = {"bank": "bank_account", "rent": "expense operating_expenses debit"}

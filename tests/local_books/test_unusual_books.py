@@ -101,7 +101,6 @@ def small(make_books):
 
 @pytest.mark.parametrize("when", ["2025-03-20T00:00:00", *also_long("2025-03-10T00:00:00", "2025-04-12T00:00:00")])
 def test_an_entry_that_moved_is_held_once(small, when):
-    """An entry without cash is never in both months, and in its own at the latest when the rota has read both."""
     small.move("2025-04-11", when)
     for _ in small.local.period.months():
         assert small.sync().ties
@@ -110,16 +109,14 @@ def test_an_entry_that_moved_is_held_once(small, when):
     assert small.local.drift(0).frame["entries"].max() == 1
 
 
-def test_an_entry_that_moved_within_a_month(small):
-    """Where days of a month are read again, a line from another day that moved there is not doubled."""
+def test_entry_that_moved_within_a_month_is_not_doubled(small):
     small.move("2025-03-11", "2025-03-20T00:00:00")
     small.post("2025-03-20T04:00:00", "rent", "bank")
     assert small.sync(months_a_night=0).ties
     small.check()
 
 
-def test_a_service_without_ledgers_or_lines(make_books, posted_books, tmp_path):
-    """Nothing to sync is an error that leaves nothing; ledgers without lines are books without lines."""
+def test_syncing_no_ledgers_is_refused_but_no_lines_are_books(make_books, posted_books, tmp_path):
     small = make_books()
     empty = SmallBooks(posted_books, "UTC", small.local)
     with empty.client, pytest.raises(InputError, match="the service has no ledgers with lines until 2025-04-30 yet"):
@@ -140,7 +137,6 @@ def test_a_service_without_ledgers_or_lines(make_books, posted_books, tmp_path):
 
 @pytest.mark.long
 def test_books_that_are_extended_both_ways(make_books):
-    """Days are added at either end, also within a month; an earlier end changes nothing."""
     small = make_books()
     fill(small, (1, 2, 3, 4))
     for start, end in (("2025-02-11", "2025-03-10"), (None, "2025-04-10"), ("2025-01-11", None), ("2024-12-24", None)):
@@ -152,7 +148,6 @@ def test_books_that_are_extended_both_ways(make_books):
 
 
 def test_cash_before_the_first_day_that_changes_is_noted(make_books):
-    """Balances that were taken from the service's report are taken again; those of extended books are others."""
     small, changed = make_books(), "The cash balances before 1 Apr 2025 have changed"
     fill(small, (1, 2, 3, 4))
     assert small.sync(start_date="2025-04-01").notes == small.sync().notes == ()
@@ -165,7 +160,6 @@ def test_cash_before_the_first_day_that_changes_is_noted(make_books):
 
 
 def test_texts_are_found_in_recent_days_and_in_turn(small):
-    """A text, which no report shows, is read again in recent days; of other months, first the one read long ago."""
     days_since = (dt.datetime.now(dt.UTC).date() - dt.date(2025, 4, 1)).days
     for number, (options, found) in enumerate(
         [
@@ -181,8 +175,7 @@ def test_texts_are_found_in_recent_days_and_in_turn(small):
 
 
 @pytest.mark.parametrize("zone", ["Pacific/Apia", *also_long("Australia/Lord_Howe", "Africa/Cairo")])
-def test_days_of_other_zones(make_books, zone):
-    """Lines at the ends of months and where clocks change are in the months of the service."""
+def test_lines_at_ends_of_months_and_clock_changes_match(make_books, zone):
     small = make_books(zone)
     for when in ("03-29T12:00", "04-05T14:59", "04-24T21:30", "04-30T11:00"):
         small.post(f"2025-{when}:00", "rent", "bank")
@@ -193,8 +186,7 @@ def test_days_of_other_zones(make_books, zone):
 
 
 @pytest.mark.long
-def test_ledgers_that_appear_between_syncs(make_books):
-    """New bank accounts and categories with parents are found by the reports, or by the rota with their lines."""
+def test_ledgers_that_appear_between_syncs_are_found(make_books):
     small = make_books()
     fill(small, (1, 2, 3, 4))
     small.sync()
@@ -214,7 +206,6 @@ def test_ledgers_that_appear_between_syncs(make_books):
 
 @pytest.mark.parametrize("months", [0, *also_long(1)])
 def test_ledgers_without_lines_are_those_of_the_service(make_books, months):
-    """A bank account that no line shows, and groups that lines show as parents, are as they are now after a sync."""
     small = make_books()
     small.add("reserve")
     small.add("accounts")
@@ -249,8 +240,7 @@ def test_ledgers_without_lines_are_those_of_the_service(make_books, months):
     assert small.local.ledgers().set_index("id").loc["vault", ["name", "report_cash_flow"]].tolist() == ["vault", True]
 
 
-def test_a_ledger_that_moves_below_another_parent(make_books):
-    """The totals of the service's report show it, and its parent is read again; its lines are as before."""
+def test_ledger_below_another_parent_is_read_again(make_books):
     small = make_books()
     for parent in ("costs", "overhead"):
         small.add(parent, "expense")
@@ -266,7 +256,6 @@ def test_a_ledger_that_moves_below_another_parent(make_books):
 
 
 def test_fields_of_ledgers_that_have_no_lines_in_the_books_stay(make_books):
-    """A ledger whose lines are before the first day keeps its type, side and parent at every later sync."""
     small = make_books()
     small.add("debts", "liability")
     small.add("mortgage", "liability", parent_id="debts")
@@ -281,7 +270,6 @@ def test_fields_of_ledgers_that_have_no_lines_in_the_books_stay(make_books):
 
 @pytest.mark.parametrize("months", [0, *also_long(1)])
 def test_an_entry_between_a_new_ledger_and_a_known_one_is_whole(small, months):
-    """The accrual of a month that was compared already is read with all its lines when the report of April names it."""
     small.add("accrued", "liability")
     small.add("bonus", "expense")
     small.post("2025-03-12T03:00:00", "loan", "accrued")
@@ -297,7 +285,6 @@ def test_an_entry_between_a_new_ledger_and_a_known_one_is_whole(small, months):
 
 
 def test_a_month_with_half_an_entry_does_not_tie(small):
-    """Where an entry of the service itself does not balance, its month does not tie, and the result names the entry."""
     half = "(SELECT max(pk) FROM line_entries WHERE journal_entry_pk = (SELECT max(pk) FROM journal_entries))"
     small.service.execute(f"UPDATE line_entries SET units = units + 1 WHERE pk = {half}")  # noqa: S608
     result = small.sync(months_a_night=2)
@@ -306,8 +293,7 @@ def test_a_month_with_half_an_entry_does_not_tie(small):
     assert "not complete" in small.local.month_proofs(small.local.period)["2025-04"].verdict
 
 
-def test_books_until_a_day_before_the_first_entry(make_books):
-    """Entries after the last day are no first day of the books."""
+def test_entries_after_the_last_day_are_no_first_day(make_books):
     small = make_books()
     small.post("2025-04-10T03:00:00", "rent", "bank")
     assert small.sync(end_date="2025-03-15").ties
@@ -316,7 +302,6 @@ def test_books_until_a_day_before_the_first_entry(make_books):
 
 
 def test_filters_are_those_of_the_service(make_books):
-    """Lines by cash flow and tags are those that the service returns; an unknown ledger is refused."""
     small = make_books()
     tags = "project=a", "project=b"
     small.post("2025-04-10T03:00:00", "rent", "bank", tags[0])
@@ -333,8 +318,7 @@ def test_filters_are_those_of_the_service(make_books):
 
 
 @pytest.mark.parametrize("entries_start", [dt.date(2025, 3, 1), *also_long(dt.date(2024, 1, 1))])
-def test_a_service_that_refuses_days_before_its_books(make_books, entries_start):
-    """With a given first day such a service is synced; without one the message says to give it."""
+def test_service_that_refuses_early_days_needs_a_first_day(make_books, entries_start):
     small = make_books(entries_start=entries_start)
     fill(small)
     with pytest.raises(InputError, match=rf"refuses days before {entries_start}, .*: give it as start_date"):
@@ -347,7 +331,6 @@ def test_a_service_that_refuses_days_before_its_books(make_books, entries_start)
 
 
 def test_ledgers_of_the_year_before_are_known(make_books):
-    """Books of a few days have the ledgers that were used in the year before their last day."""
     small = make_books()
     small.post("2025-02-10T03:00:00", "loan", "bank")
     small.post("2025-04-10T03:00:00", "rent", "bank")
