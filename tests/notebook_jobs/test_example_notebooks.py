@@ -24,7 +24,6 @@ def copied(tmp_path):
 
 
 def test_all_notebooks_are_copied(tmp_path):
-    """Every notebook and sample file is copied as it is, to a new folder, and so is every file that notebooks name."""
     result = copy_notebooks(tmp_path / "new" / "folder")
     files = contents(result.folder)
     assert {path.name for path in (PROJECT / "notebooks").glob("*.ipynb")} <= {Path(name).name for name in files}
@@ -41,7 +40,6 @@ def test_all_notebooks_are_copied(tmp_path):
 
 
 def test_copying_again_changes_nothing(copied):
-    """Files with the same content are left as they are; missing ones are copied."""
     (copied / NOTEBOOK).unlink()
     before = {name: (copied / name).stat().st_mtime_ns for name in contents(copied)}
     result = copy_notebooks(copied)
@@ -51,7 +49,6 @@ def test_copying_again_changes_nothing(copied):
 
 
 def test_changed_files_are_refused(copied):
-    """If a file differs, it is named and nothing is copied, not even a missing file."""
     (copied / NOTEBOOK).write_text("my work", encoding="utf-8")
     (copied / "data" / "rules.toml").write_text("my rules", encoding="utf-8")
     (copied / "notebooks" / "01_cash_flow.ipynb").unlink()
@@ -62,7 +59,6 @@ def test_changed_files_are_refused(copied):
 
 
 def test_force_replaces_changed_files_only(copied):
-    """With force, files that differ are replaced; files of the user's own stay."""
     (copied / NOTEBOOK).write_text("my work", encoding="utf-8")
     (copied / "notebooks" / "mine.ipynb").write_text("mine", encoding="utf-8")
     assert copy_notebooks(copied, force=True).copied == (NOTEBOOK,)
@@ -72,7 +68,6 @@ def test_force_replaces_changed_files_only(copied):
 
 @pytest.mark.parametrize("name", ["notebooks", "."])
 def test_a_file_or_folder_in_place_of_the_other_is_refused(tmp_path, name):
-    """A file where a folder is needed is refused with its name; so is a folder where a notebook is, with force."""
     target = tmp_path / "target"
     blocking = target / name
     blocking.parent.mkdir(exist_ok=True)

@@ -32,7 +32,6 @@ aa.cash_flow_statement(pd.read_pickle("books.pickle"), "2026-04/2026-05", compar
 
 
 def line(ledger_id, day, text, units, opposing="Operating Account"):
-    """Return a line of a page."""
     return ShownLine(ledger_id, day, text, opposing, units)
 
 
@@ -108,7 +107,6 @@ def unfolded(browser):
 
 
 def test_a_press_unfolds_the_entries(browser, shown, unfolded):
-    """A click, Enter and Space open and close the entries; with their sign they sum to the figure, to the last cent."""
     shown(figure_table_html(make_table()))
     browser.wait_until(
         "document.querySelector('caption').innerText.endsWith('Press a figure to see what it is made of.')"
@@ -133,8 +131,7 @@ def test_a_press_unfolds_the_entries(browser, shown, unfolded):
     assert browser.evaluate(FOREIGN) == []
 
 
-def test_what_figures_unfold(shown, unfolded):
-    """A change negates the entries of the earlier month, a derived figure has terms, several ledgers are named."""
+def test_changes_negate_earlier_months_and_derived_figures_have_terms(shown, unfolded):
     shown(figure_table_html(make_table()))
     (change,) = unfolded("5010|2026-05 change")
     assert change[5:] == [
@@ -153,11 +150,7 @@ def test_what_figures_unfold(shown, unfolded):
     assert unfolded("5020|2026-05 change")[1][0] == "Wages, Change"  # rows unfold each on its own
 
 
-def test_a_figure_of_many_entries(shown, unfolded):
-    """The first 200 entries are shown, with the count and the sum of all and the call that gives them.
-
-    Where all are too large for a page, only the call is shown, and terms as always.
-    """
+def test_figure_of_many_entries_shows_200_and_the_call(shown, unfolded):
     shown(figure_table_html(make_table(more=1234)))
     (opened,) = unfolded("5020|2026-04")
     assert opened.count("2026-04-15") == 200
@@ -169,14 +162,12 @@ def test_a_figure_of_many_entries(shown, unfolded):
 
 
 def test_a_table_without_entries_has_no_buttons(browser, shown):
-    """Where nothing is loaded no figure can be pressed, and the table does not ask for it."""
     shown(figure_table_html(make_table()._replace(entries=None)))
     browser.wait_until("document.querySelector('.accounting-analytics-figures.ready')")
     assert browser.evaluate("document.querySelectorAll('button, .hint').length") == 0
 
 
-def test_two_tables_of_one_page_and_a_phone(browser, shown, unfolded):
-    """Both copies of a table unfold, each on its own, and a wide table scrolls in its own box."""
+def test_two_tables_of_a_page_unfold_alone_and_scroll(browser, shown, unfolded):
     shown(2 * figure_table_html(make_table()), width=390)
     assert len(unfolded("5010|2026-05", number=0)) == 1
     assert len(unfolded("5010|2026-05", number=1)) == 2
@@ -187,8 +178,7 @@ def test_two_tables_of_one_page_and_a_phone(browser, shown, unfolded):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_table_is_accessible(browser, shown, unfolded, scheme):
-    """With entries and terms unfolded, axe-core finds nothing serious, in light and in dark colours."""
+def test_unfolded_table_is_accessible_in_light_and_dark(browser, shown, unfolded, scheme):
     colors = "<style>:root { color-scheme: light dark } body { background: Canvas; color: CanvasText }</style>"
     shown(f"<html lang=en><title>Page</title>{colors}{figure_table_html(make_table())}", scheme=scheme)
     unfolded("5010|2026-05")
@@ -212,8 +202,7 @@ def notebook(demo_company, tmp_path):
 
 
 @pytest.mark.long
-def test_a_press_in_jupyterlab(browser, lab, unfolded, notebook):
-    """The figures of a statement unfold where its cell ran, and after the notebook was saved and opened again."""
+def test_figures_unfold_in_jupyterlab_and_after_saving(browser, lab, unfolded, notebook):
     path, statement = notebook
     figure = statement["Wages", "2026-05"]
     address = lab(path)
@@ -234,8 +223,7 @@ def test_a_press_in_jupyterlab(browser, lab, unfolded, notebook):
 
 
 @pytest.mark.parametrize("exporter", ["ours", "nbconvert"])
-def test_a_press_in_an_exported_notebook(browser, shown, unfolded, exporter):
-    """Figures unfold in our pages of notebooks, which load nothing, and in those of nbconvert."""
+def test_figures_unfold_in_exported_notebooks(browser, shown, unfolded, exporter):
     outputs = [v4.new_output("display_data", {"text/html": figure_table_html(make_table())})]
     notebook = v4.new_notebook(cells=[v4.new_code_cell("statement", outputs=outputs)])
     is_ours = exporter == "ours"

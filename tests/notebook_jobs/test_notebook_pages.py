@@ -60,8 +60,7 @@ def printed(browser, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.pdftotext
-def test_nothing_is_cut(browser, page, printed, report):
-    """Every ledger, column and word of code, and both ends of every chart are printed; charts fit the window again."""
+def test_nothing_is_cut_in_print(browser, page, printed, report):
     narrowest = "Math.min(...[...document.querySelectorAll('.js-plotly-plot')].map(chart => chart._fullLayout.width))"
     expected = [*report.ledgers["name"], *WIDE.columns, *WIDE.loc[0], *CODE.split(), *CHART_ENDS]
     for paper, width in (("A4", 1280), ("letter", 480)):
@@ -76,7 +75,6 @@ SHOWN = "[...document.querySelectorAll('.accounting-analytics-picture')].filter(
 
 
 def test_a_page_shows_the_pictures_of_charts(browser, notebook, demo_company, tmp_path):
-    """A page of a run has the static pictures of our charts in the reader's theme and width, and no plotly.js."""
     code = [
         "import accounting_analytics as aa",
         "report = aa.load_cash_flow_report(aa.connect(), '2026-05-01', '2026-05-31')",
@@ -124,7 +122,6 @@ def assert_no_uploads(browser):
 
 @pytest.mark.long
 def test_charts_of_a_run_have_no_upload_button(notebook, lab, assert_no_uploads, figures, tmp_path):
-    """Neither charts of other packages in the page and the notebook of a run, nor our charts in any notebook."""
     run = aa.run_notebook(notebook("x = 1", OTHER_CHART), tmp_path / "out")
     assert_no_uploads(run.html.as_uri(), 1)
     opened = nbformat.read(run.notebook, as_version=4)
@@ -136,7 +133,6 @@ def test_charts_of_a_run_have_no_upload_button(notebook, lab, assert_no_uploads,
 
 @pytest.mark.long
 def test_exported_charts_have_no_upload_button(assert_no_uploads, figures, tmp_path):
-    """A chart written with the method of Plotly has no upload button either."""
     for number, figure in enumerate(figures):
         figure.write_html(tmp_path / f"{number}.html")
         assert_no_uploads((tmp_path / f"{number}.html").as_uri(), 1)

@@ -63,7 +63,6 @@ def job(notebook, tmp_path_factory):
 
 
 def names_in(folder):
-    """Return the names of the files in a folder."""
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -73,7 +72,6 @@ def without_scripts(page):
 
 
 def test_runs_with_parameters_and_saves_both_files(job):
-    """The value of a parameter is in both files, which are named by the period without characters that end a name."""
     for run, name, day in ((job.may, MAY, "2026-05-01"), (job.june, JUNE, "2026-06-01")):
         assert (run.html.name, run.notebook.name) == (f"{name}.html", f"{name}.ipynb")
         for path in (run.html, run.notebook):
@@ -81,7 +79,6 @@ def test_runs_with_parameters_and_saves_both_files(job):
 
 
 def test_the_page_has_a_title_and_no_code_unless_asked(job):
-    """The executed notebook has the code always; the title is the heading of the page and its name in a browser."""
     page = job.may.html.read_text(encoding="utf-8")
     assert "<title>Harbor &amp; Lane, May 2026</title>" in page
     assert re.search(r"<h1[^>]*>Harbor &amp; Lane, May 2026", page)
@@ -94,7 +91,6 @@ def test_the_page_has_a_title_and_no_code_unless_asked(job):
 
 
 def test_secrets_are_not_in_the_files(job):
-    """A token or client secret that the notebook prints, of the environment or a file, is masked in both files."""
     for path in (job.may.notebook, job.may.html):
         text = path.read_text(encoding="utf-8")
         assert "canary" not in text
@@ -102,8 +98,7 @@ def test_secrets_are_not_in_the_files(job):
 
 
 @pytest.mark.browser
-def test_charts_are_in_the_page(job, rendered):
-    """A browser without network draws the chart, and does not execute hostile text in it."""
+def test_charts_are_drawn_and_hostile_text_is_not_executed(job, rendered):
     page = job.may.html.read_text(encoding="utf-8")
     assert len(re.findall(r"plotly\.js v\d", page)) == 1
     assert re.findall(r"<(?:script|link)[^>]+(?:src|href)=\"http", page) == []
@@ -113,11 +108,7 @@ def test_charts_are_in_the_page(job, rendered):
 
 
 def test_a_failed_run_leaves_no_page_of_an_earlier_run(job):
-    """Until a run succeeds again, the page of the run before has another name, which the error states.
-
-    The error names the heading above the cell and has the exit code of what the cell raised, but no secret; only the
-    owner may read the files.
-    """
+    """The error names the heading above the cell and has the exit code of what the cell raised, but no secret."""
     earlier, others = job.june.html.read_bytes(), {job.may.html.name, job.may.notebook.name}
     failing = [f"{JUNE}.{mark}.{suffix}" for mark in ("failed", "previous") for suffix in ("html", "ipynb")]
     message = (
@@ -155,7 +146,6 @@ def test_no_grammar_is_built_for_a_run():
     ],
 )
 def test_parameters_are_checked_before_the_run(notebook, tmp_path, parameters, message):
-    """Unknown parameters and secrets are refused; nothing is written, and the value is not repeated."""
     with pytest.raises(NotebookParametersError, match=re.escape(message)) as caught:
         aa.run_notebook(
             notebook('start_date = ""'),
@@ -170,7 +160,6 @@ def test_parameters_are_checked_before_the_run(notebook, tmp_path, parameters, m
 @pytest.mark.long
 @pytest.mark.parametrize("cell", ["1 / 0", "import sys; sys.exit(0)", "import os; os._exit(0)"])
 def test_failed_runs_raise_and_are_saved(notebook, tmp_path, cell):
-    """A notebook that raises, exits or dies fails, whatever it exits with; it is saved under another name."""
     with pytest.raises(NotebookFailedError, match=r"job\.ipynb.*job\.failed\.ipynb") as caught:
         aa.run_notebook(notebook("x = 1", "print('before')", cell, "print('after')"), tmp_path / "out")
     assert caught.value.exit_code == 1
@@ -203,7 +192,6 @@ def test_tokens_that_are_words_of_the_file_format(notebook, tmp_path, token):
 
 @pytest.mark.long
 def test_the_page_of_the_run_before_stays_until_the_new_one_is_complete(notebook, tmp_path):
-    """While a notebook runs, the last good page still has its name."""
     listed = "import pathlib\nprint(sorted(path.name for path in pathlib.Path(folder).iterdir()))"
     job = notebook(f"folder = {str(tmp_path / 'out')!r}", listed)
     printed = [
@@ -213,8 +201,7 @@ def test_the_page_of_the_run_before_stays_until_the_new_one_is_complete(notebook
     assert printed == ["[]\n", "['job.html', 'job.ipynb']\n"]
 
 
-def test_other_files_are_refused(tmp_path):
-    """A missing file, or a file that is not a notebook, is an InputError."""
+def test_missing_files_and_other_files_are_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         aa.run_notebook(tmp_path / "none.ipynb", tmp_path / "out")
     for content in (b"hello", b"\xfb of a database", b"[]", b'{"nbformat": "x"}'):
@@ -224,7 +211,6 @@ def test_other_files_are_refused(tmp_path):
 
 
 def test_runs_end_at_their_timeout(notebook, tmp_path):
-    """A run that exceeds it is killed; one that is no number of seconds above 0 is refused before anything runs."""
     job = notebook("x = 1", "import time; time.sleep(60)")
     for timeout in (0, -1, float("nan"), float("inf")):
         with pytest.raises(InputError, match="nothing was executed"):

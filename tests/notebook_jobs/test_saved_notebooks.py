@@ -26,8 +26,7 @@ GROUND = "getComputedStyle(document.querySelector('.js-plotly-plot .main-svg')).
 
 
 @pytest.mark.browser
-def test_a_saved_notebook_in_the_other_theme(browser, lab, demo_company, monkeypatch, tmp_path):
-    """Loads leave no widget that needs a kernel, and a chart saved light is dark and whole in the dark theme."""
+def test_saved_notebook_is_whole_in_the_other_theme(browser, lab, demo_company, monkeypatch, tmp_path):
     for name, value in demo_company.environment().items():
         monkeypatch.setenv(name, value)
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
