@@ -50,14 +50,12 @@ WITH_TESTS_OF_THEIR_OWN = {CASH_FLOW, RECATEGORIZE, STATEMENTS, LOCAL_BOOKS, OWN
 
 
 @pytest.mark.parametrize("notebook", sorted({path.name for path in NOTEBOOKS} - WITH_TESTS_OF_THEIR_OWN))
-def test_runs_top_to_bottom(notebook, checkout, demo_company):
-    """Every cell of every notebook runs."""
+def test_every_cell_of_every_notebook_runs(notebook, checkout, demo_company):
     check_run(checkout / "notebooks" / notebook, demo_company)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_begins_with_a_question(path):
-    """The first paragraph of each notebook asks what the notebook answers, and its first output comes right after."""
     cells = nbformat.read(path, as_version=4).cells
     _, question, *_ = cells[0].source.split("\n\n")
     assert "?" in question
@@ -66,7 +64,6 @@ def test_begins_with_a_question(path):
 
 
 def test_cash_flow_begins_with_the_last_month(checkout, demo_company):
-    """The first output is a sentence on the last month; amounts have their currency, and only cash has payees."""
     text = check_run(checkout / "notebooks" / CASH_FLOW, demo_company)
     sentence = "Cash fell by 20,747.72 to 50,175.85 in Jul 2025, after a fall of 20,328.22 in Jun 2025."
     assert sentence in text.partition("display_data")[0]
@@ -79,7 +76,6 @@ def test_cash_flow_begins_with_the_last_month(checkout, demo_company):
 
 
 def test_local_books_say_what_was_changed(checkout, demo_company):
-    """The notebook of local books names the transaction that it changed, and the next sync finds it."""
     text = check_run(checkout / "notebooks" / LOCAL_BOOKS, demo_company)
     assert "GUSTO PAYROLL NET is now Utilities" in text
     assert "1 line of 1 journal entry in 1 month" in text
@@ -88,7 +84,6 @@ def test_local_books_say_what_was_changed(checkout, demo_company):
 
 @pytest.mark.long
 def test_the_report_names_what_needs_attention(checkout, demo_company):
-    """It lists what has no category, who owes, who became dearer, and that the service does not know closed months."""
     text = check_run(checkout / "notebooks" / REPORT, demo_company, **LAST_MONTHS)
     assert "have no category" in text
     assert "M ORTIZ" in text
@@ -98,7 +93,6 @@ def test_the_report_names_what_needs_attention(checkout, demo_company):
 
 
 def test_statements_are_exported_with_their_entries(checkout, demo_company):
-    """The notebook of statements writes its workbook, in which the figures are linked to their entries."""
     text = check_run(checkout / "notebooks" / STATEMENTS, demo_company)
     assert "Income statement" in text
     book = openpyxl.load_workbook(checkout / "notebooks" / "income-statement.xlsx")
@@ -112,8 +106,7 @@ def uncategorized(client, start_date, end_date):
 
 
 @pytest.mark.long
-def test_run_all_changes_nothing(checkout, demo_company):
-    """The recategorization notebook as committed runs, changes no category and writes no journal."""
+def test_recategorization_notebook_as_committed_changes_nothing(checkout, demo_company):
     before = uncategorized(demo_company.client, **LAST_MONTHS)
     assert before
     text = check_run(checkout / "notebooks" / RECATEGORIZE, demo_company, **LAST_MONTHS)
@@ -129,7 +122,6 @@ def test_run_all_changes_nothing(checkout, demo_company):
 
 
 def test_confirmed_recategorization_changes_as_previewed_and_is_taken_back(checkout):
-    """With confirm the notebook applies the plan and compares the reports; with confirm_undo it takes that back."""
     days = MONTHS["start_date"], MONTHS["end_date"]
     with aa.demo() as company:
         before = uncategorized(company.client, *days)
@@ -149,14 +141,12 @@ def test_confirmed_recategorization_changes_as_previewed_and_is_taken_back(check
     ],
 )
 def test_a_period_without_cash_flow_is_named(checkout, demo_company, year, message):
-    """The notebook of the export ends with the days before it exports nothing."""
     days = {"start_date": f"{year}-01-01", "end_date": f"{year}-01-31"}
     with pytest.raises(NotebookFailedError, match=message):
         check_run(checkout / "notebooks" / "05_bi_export.ipynb", demo_company, **days)
 
 
 def test_files_of_your_own_are_books(checkout):
-    """Each file is opened and has its statement; the table of the bank's entries is imported, with its balance."""
     run = aa.run_notebook(
         checkout / "notebooks" / OWN_BOOKS, checkout / "out", parameters={"folder": str(checkout / "out")}
     )
