@@ -28,7 +28,6 @@ class PageReader(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
-        """Note an element."""
         attributes = dict(attrs)
         self.tags.append((tag, attributes))
         if tag == "script":
@@ -37,7 +36,6 @@ class PageReader(HTMLParser):
             self._open.append((tag, attributes, []))
 
     def handle_endtag(self, tag):
-        """Close an element, and note its figure."""
         while self._open:
             name, attributes, pieces = self._open.pop()
             if "data-key" in attributes:
@@ -51,7 +49,6 @@ class PageReader(HTMLParser):
                 break
 
     def handle_data(self, data):
-        """Note a text."""
         if self._open:
             self._open[-1][2].append(data)
         if self._script and self._open and self._open[-1][0] == "script":

@@ -29,7 +29,6 @@ def books(posted_books):
 
 
 def test_findings_are_listed_with_their_entries(books, tmp_path):
-    """A finding is a row whose amount unfolds, page one counts it, and the page verifies."""
     pack = aa.monthly_pack(books)
     (row,) = pack.content.tables["coding"].table.rows
     assert (row.label, [cell.text for cell in row.cells]) == (
@@ -48,7 +47,6 @@ def test_findings_are_listed_with_their_entries(books, tmp_path):
 
 
 def test_what_is_right_is_not_listed(books):
-    """Of what a person decided to be right, page one says nothing, and the section that it is not listed."""
     transaction = aa.check_coding(books, "2026-05").frame["transaction_id"][0]
     pack = aa.monthly_pack(books, decisions={transaction: "Advertising"})
     table = pack.content.tables["coding"].table

@@ -51,19 +51,16 @@ def rolled_forward_pack(demo_company):
 
 @pytest.fixture(scope="session")
 def page(demo_pack):
-    """Return the page of the pack, read."""
     return PageReader(demo_pack.html)
 
 
 @pytest.mark.parametrize("name", ["rolled_forward_pack", pytest.param("demo_pack", marks=pytest.mark.long)])
 def test_every_amount_on_the_page_follows_from_its_entries(name, request):
-    """The text of each figure is what its entries or terms sum to, by the record of the page."""
     page, _ = read_checked(request.getfixturevalue(name).html)
     assert len(page.figures) > 1000
 
 
 def test_figures_are_those_of_the_page(demo_pack, page, tmp_path):
-    """Each figure has the text that is shown, and its entries sum to its exact amount; so says the check of packs."""
     found = aa.verify_pack(demo_pack.save(tmp_path / "pack.html"), fingerprint=demo_pack.fingerprint)
     assert found.verified, found.explain()
     figures = demo_pack.figures
@@ -80,7 +77,6 @@ def test_figures_are_those_of_the_page(demo_pack, page, tmp_path):
 
 
 def test_all_sections_are_there(demo_pack, page):
-    """Page one, statements, bridge, balances, payees, uncategorized; then certificate, reconciliation, assumptions."""
     ids = [attributes["id"] for tag, attributes in page.tags if tag == "section" and attributes["id"] in SECTIONS]
     assert ids == [one for one in SECTIONS if one in ids]
     assert ids[-3:] == ["certificate", "reconciliation", "assumptions"]
@@ -88,8 +84,7 @@ def test_all_sections_are_there(demo_pack, page):
     assert [tag for tag, _ in page.tags].count("svg") == 2 * len(demo_pack.content.pictures) > 0
 
 
-def test_page_one(demo_pack):
-    """Verdict with its reasons, five sentences with what changed and why, twelve key figures with comparisons."""
+def test_page_one_has_verdict_sentences_and_key_figures(demo_pack):
     assert demo_pack.proven
     assert demo_pack.verdict.startswith(
         "Cash flow proven. Undecided: 402.43 received and 6,085.03 paid in May 2026 have no category yet, and are not "
@@ -117,8 +112,7 @@ def test_page_one(demo_pack):
     assert (amounts["Gross margin"], amounts["Net margin"]) == ("67.9%", "8.5%")
 
 
-def test_key_figures_in_a_notebook(demo_pack):
-    """A pack shows its key figures in a table with a column for each period that it compares."""
+def test_pack_in_a_notebook_shows_its_key_figures(demo_pack):
     page = demo_pack._repr_html_()
     heads = re.findall(r'<th scope="col"[^>]*>([^<]+)</th>', page)
     assert heads == ["May 2026", "Apr 2026", "May 2025", "2026 to date"]
@@ -127,7 +121,6 @@ def test_key_figures_in_a_notebook(demo_pack):
 
 
 def test_figures_that_a_reader_adds_up_meet(demo_pack):
-    """Accounts less cards are cash and meet the balance sheet, customers are cash in, and ages are balances."""
     of = {key: demo_pack[f"{key}|2026-05"].exact() for key in ("key_figures:cash_in", "key_figures:cash_out")}
     assert of["key_figures:cash_in"] == demo_pack["customers:total|2026-05"].exact()
     assert of["key_figures:cash_out"] == demo_pack["payees:total|2026-05"].exact()
@@ -156,8 +149,7 @@ def test_figures_that_a_reader_adds_up_meet(demo_pack):
     ]
 
 
-def test_the_next_weeks(load_month):
-    """Weeks begin with the cash of page one and follow from it; the first six have a range."""
+def test_next_weeks_follow_from_the_cash_of_page_one(load_month):
     pack = aa.monthly_pack(load_month("2026-06"))
     weeks = pack.content.tables["outlook"].figures
     assert weeks["start|cash"].exact() == pack["key_figures:cash_at_end|2026-06"].exact()
@@ -176,8 +168,7 @@ def test_the_next_weeks(load_month):
     assert "In 40 past weeks such outlooks were nearer than today" in html.unescape(pack.html)
 
 
-def test_what_is_due(demo_pack):
-    """It unfolds; where past outlooks were no better than today's balance, no week is drawn, and a note says so."""
+def test_what_is_due_unfolds_and_bad_outlooks_draw_no_week(demo_pack):
     tables = demo_pack.content.tables
     rent = next(row for row in tables["due"].table.rows if row.label == "KENT AVE PROPERTIES")
     assert [cell.text for cell in rent.cells] == ["1 Jun 2026", "Rent", "(7,900.00)"]
@@ -193,8 +184,7 @@ def test_what_is_due(demo_pack):
     assert "Cash expected at the end of each" not in demo_pack.html
 
 
-def test_contents_and_the_note_of_the_owner(rolled_forward_pack, load_month, tmp_path):
-    """Page one has the note, whose links stay text, a list of the sections, and verifies."""
+def test_page_one_has_contents_and_the_note_as_text(rolled_forward_pack, load_month, tmp_path):
     pack = rolled_forward_pack
     assert '<p class="label">Note of the owner</p>' in pack.html
     months = [row.label for row in pack.content.tables["flows"].table.rows]
@@ -208,7 +198,6 @@ def test_contents_and_the_note_of_the_owner(rolled_forward_pack, load_month, tmp
 
 
 def test_a_balance_that_starts_from_a_stated_one_has_terms(rolled_forward_pack):
-    """Lines before the pack's first day are behind no figure: it is made of the stated balance, and what was loaded."""
     pack = rolled_forward_pack
     start = pack["cash_accounts:cash|start"]
     assert [term.amount for term in start.terms] == [97_183.11, -11_811.23]
@@ -227,7 +216,6 @@ def test_a_balance_that_starts_from_a_stated_one_has_terms(rolled_forward_pack):
 
 
 def test_ledgers_and_rows_are_all_on_the_page(demo_pack):
-    """Every row of the statements with an amount is in the page, in their order; rows of zeros are counted."""
     for name in ("income", "cash_flow", "balance"):
         statement = getattr(demo_pack.content.statements, name)
         table = demo_pack.content.tables[name].table
@@ -244,8 +232,7 @@ def test_ledgers_and_rows_are_all_on_the_page(demo_pack):
 
 
 @pytest.mark.long
-def test_sections_are_left_out_and_replaced(load_month, tmp_path):
-    """Sections are those that are named; a folder of templates replaces one, and adds another."""
+def test_sections_can_be_chosen_replaced_and_added(load_month, tmp_path):
     (tmp_path / "sections").mkdir()
     (tmp_path / "sections" / "payees.html.j2").write_text("<section><h2>Ours</h2>{{ table('payees') }}</section>")
     (tmp_path / "sections" / "letter.html.j2").write_text("<section><h2>{{ pack.title }} {{ '<b>' }}</h2></section>")
@@ -258,8 +245,7 @@ def test_sections_are_left_out_and_replaced(load_month, tmp_path):
     assert "<h2>Harbor Lane Coffee Roasters, May 2026 &lt;b&gt;</h2>" in pack.html
 
 
-def test_the_template_of_the_readme(load_month, tmp_path):
-    """The section that the README adds is on the page, with the table that it calls."""
+def test_template_of_the_readme_is_on_the_page(load_month, tmp_path):
     text = (Path(pack_room.__file__).parent / "README.md").read_text(encoding="utf-8")
     (tmp_path / "sections").mkdir()
     (tmp_path / "sections" / "note.html.j2").write_text(re.search(r"```html\n(.*?)```", text, re.DOTALL).group(1))
@@ -270,8 +256,7 @@ def test_the_template_of_the_readme(load_month, tmp_path):
         assert name in SECTIONS
 
 
-def test_books_that_begin_within_the_month(pack_of_lines):
-    """The month has what moved since, its days begin with the first, and nothing is known of the months before."""
+def test_month_in_which_books_begin_knows_nothing_before(pack_of_lines):
     lines = frame_of([*paid("03-10", cents=50_000, ledger="sales"), *paid("03-20", cents=-20_000)])
     march = aa.Period.parse("2025-03", time_zone="UTC")
     tables = pack_of_lines(lines, LEDGERS, march, dt.date(2025, 3, 10)).content.tables
@@ -286,8 +271,7 @@ def test_books_that_begin_within_the_month(pack_of_lines):
     assert "There are no entries before 10 Mar 2025" in tables["key_figures"].table.notes[1]
 
 
-def test_ages_of_ledgers_without_a_type(load_month):
-    """Books of a journal have no receivables by type: the page says how to name them, and shows those that are."""
+def test_untyped_books_say_how_to_name_receivables(load_month):
     books = load_month("2025-02")
     types = books.ledgers["financial_account_type"]
     untyped = books.ledgers.assign(financial_account_type=types.where(~types.isin(OPEN_ITEMS)))
@@ -307,8 +291,7 @@ def test_ages_of_ledgers_without_a_type(load_month):
         aa.monthly_pack(journal, aged_ledgers=["Suplier Payables"])
 
 
-def test_one_report_agrees(load_month):
-    """The sentence of a single report is in the singular."""
+def test_one_report_that_agrees_is_in_the_singular(load_month):
     books = load_month("2026-05")
     (report,) = [one for one in books.reports if one.period.month == "2026-05" and one.period.days == 31]
     reasons = aa.monthly_pack(books.with_reports([report])).reasons
@@ -316,8 +299,7 @@ def test_one_report_agrees(load_month):
 
 
 @pytest.mark.long
-def test_a_report_that_does_not_agree(load_month):
-    """The pack is made, is not proven, and says which report differs; a load that is not complete is refused."""
+def test_disagreeing_report_is_named_and_the_pack_not_proven(load_month):
     books = load_month("2026-05")
     may, april, *others = books.reports
     differing = altered(april, lines=april.lines.assign(amount=-april.lines["amount"]))
@@ -335,7 +317,6 @@ def test_a_report_that_does_not_agree(load_month):
 
 @pytest.mark.long
 def test_code_is_shown_on_demand(load_month, demo_pack):
-    """Without show_code no call is in the page."""
     assert "aa.income_statement" not in demo_pack.html
     pack = aa.monthly_pack(load_month("2025-02"), show_code=True, sections=["summary", "income_statement"])
     assert "aa.income_statement(books, " in pack.html
@@ -346,8 +327,7 @@ def test_code_is_shown_on_demand(load_month, demo_pack):
     ["2025-01", *(pytest.param(one, marks=pytest.mark.long) for one in ("2026-05-10/2026-05-16", "2026-Q1", "2025"))],
 )
 @pytest.mark.long
-def test_other_periods(load_month, period):
-    """The first month of the books, a quarter, a week and a year: what is not known is not zero, all else adds up."""
+def test_first_month_quarter_week_and_year_add_up(load_month, period):
     pack = aa.monthly_pack(load_month(period))
     _, sums = read_checked(pack.html)
     if period == "2025-01":
@@ -356,8 +336,7 @@ def test_other_periods(load_month, period):
         assert unknown == {"2025-01 prior", "2025-01 prior_year"}
 
 
-def test_what_is_refused(load_month, demo_company):
-    """A period without lines, days not loaded, another zone, an unknown section, a choice of lines, and no books."""
+def test_unusable_periods_sections_and_books_are_refused(load_month, demo_company):
     books = load_month("2026-05")
     with pytest.raises(EmptyPeriodError, match="there are no line entries from 2027-01-01 to 2027-01-31"):
         aa.monthly_pack(aa.load_books(demo_company.client, "2027-01", reports=[], progress=False))
@@ -380,8 +359,7 @@ def test_what_is_refused(load_month, demo_company):
         aa.monthly_pack(books, templates="no-such-folder")
 
 
-def test_periods_around_a_fiscal_year():
-    """The year to date begins with the fiscal year; months are the last six."""
+def test_periods_follow_the_fiscal_year():
     periods = PackPeriods.around(aa.Period.parse("2026-05"), 7)
     assert periods.to_date.start_date == dt.date(2025, 7, 1)
     assert periods.label_of(periods.to_date) == "2025/26 to date"
@@ -394,7 +372,6 @@ def test_periods_around_a_fiscal_year():
 
 @pytest.mark.long
 def test_the_same_books_give_the_same_page(load_month, demo_pack):
-    """But for the time when it was made, a pack made again has the same text and data."""
     packs = (aa.monthly_pack(load_month("2026-05")), demo_pack)
     pages = [re.sub(r"<script.*?</script>", "", one.html, flags=re.DOTALL).replace(one.created_at, "") for one in packs]
     assert pages[0] == pages[1]
@@ -404,7 +381,6 @@ def test_the_same_books_give_the_same_page(load_month, demo_pack):
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_a_page_of_one_section_can_be_checked(demo_pack, section, tmp_path):
-    """It has the facts of the pack at its head, and no check accuses it; one without a figure is refused."""
     pack = dataclasses.replace(demo_pack, section_names=(section,))
     if section in {"certificate", "assumptions", "changes", "budget", "coding"}:
         with pytest.raises(InputError, match=f"sections: {section} shows no figure, so its receiver could check"):

@@ -51,7 +51,6 @@ def stored(files):
 
 
 def named(contents):
-    """Contents by the file names that they have."""
     return {f"harbor_2026-05{suffix}": content for suffix, content in contents.items()}
 
 
@@ -68,19 +67,16 @@ def named(contents):
         (unicodedata.normalize("NFD", "Söhne"), ("2026-05-01", "2026-05-31"), "söhne_2026-05"),
     ],
 )
-def test_names(company, days, name):
-    """A name has the company in words that every file system takes, and the period as short as it can be typed."""
+def test_names_have_company_words_and_a_short_period(company, days, name):
     assert pack_name(company, aa.Period(*days)) == name
 
 
-def test_a_name_says_which_quarter():
-    """Where the fiscal year begins in July, a quarter is called as in the headings."""
+def test_quarter_is_named_in_the_fiscal_year():
     assert pack_name("A", aa.Period("2025-01-01", "2025-03-31"), 7) == "a_2024-25-Q3"
     assert pack_name("A", aa.Period("2025-05-01", "2025-05-31"), 7) == "a_2025-05"
 
 
 def test_a_run_replaces_the_files_of_the_run_before(files, stored):
-    """Those of other formats go too: no PDF stands beside another page; only their owner may read any."""
     for contents in (OLD, {".html": b"new page", ".xlsx": b"new sheets"}):
         with files.locked():
             assert files.replace(contents) == {suffix: files.path(suffix) for suffix in contents}
@@ -89,7 +85,6 @@ def test_a_run_replaces_the_files_of_the_run_before(files, stored):
 
 
 def test_a_failed_run_changes_nothing(files, stored):
-    """What stood there stays, and the next run is free."""
     with pytest.raises(EmptyPeriodError), files.locked():
         raise EmptyPeriodError("no line entries")
     assert stored() == named(OLD)
@@ -98,8 +93,7 @@ def test_a_failed_run_changes_nothing(files, stored):
     assert stored() == named(NEW)
 
 
-def test_two_runs_together(files, stored):
-    """The second is refused and changes nothing, one of another name is not; afterwards the next run is free."""
+def test_second_run_of_a_name_is_refused(files, stored):
     with files.locked():
         refused = pytest.raises(InputError, match=r"another run writes harbor_2026-05 in .*; nothing was changed")
         with refused, OutputFiles(files.folder, files.name).locked():
@@ -113,7 +107,6 @@ def test_two_runs_together(files, stored):
 
 @pytest.mark.parametrize("fails_at", range(1, 4))
 def test_a_full_disk_changes_no_file(files, stored, monkeypatch, fails_at):
-    """Whichever of the files does not fit, none is new, and the error is that of the folder."""
     synced = []
 
     def fsync(descriptor):
@@ -128,16 +121,14 @@ def test_a_full_disk_changes_no_file(files, stored, monkeypatch, fails_at):
     assert stored() == named(OLD)
 
 
-def test_a_folder_that_cannot_be_written(tmp_path):
-    """It is named before anything is done."""
+def test_unwritable_folder_is_named_before_anything(tmp_path):
     (tmp_path / "file").write_text("")
     refused = pytest.raises(InputError, match=r"the folder .*file/packs cannot be written: Not a directory")
     with refused, OutputFiles(tmp_path / "file" / "packs", "harbor_2026-05").locked():
         pytest.fail("locked")
 
 
-def test_killed_at_any_step(tmp_path, fork_server):
-    """After a kill each file is the one before or the new one; the next run removes what is left and replaces all."""
+def test_files_killed_at_any_step_are_old_or_new(tmp_path, fork_server):
     mixed = set()
     for step in range(1, 100):
         files = OutputFiles(tmp_path / str(step), "harbor_2026-05")
@@ -170,12 +161,10 @@ def path(demo_pack, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def workbook(path):
-    """Return the workbook, read."""
     return openpyxl.load_workbook(path)
 
 
-def test_sheets(workbook):
-    """Page one comes first, entries last."""
+def test_page_one_is_the_first_sheet_entries_the_last(workbook):
     assert workbook.sheetnames == [
         *("Summary", "Income statement", "Cash flow statement", "Balance sheet", "Twelve months", "Key ratios"),
         *("Cash bridge", "Cash accounts"),
@@ -192,7 +181,6 @@ def cell_value(figure):
 
 
 def test_rows_and_amounts_are_those_of_the_page(path, demo_pack):
-    """Each table has the labels and exact amounts of its rows; each statement also its rows of zeros."""
     sheets = openpyxl.load_workbook(path, data_only=True)
     names = {"income": "Income statement", "cash_flow": "Cash flow statement", "balance": "Balance sheet"}
     names |= {"cash_bridge": "Cash bridge", "payees": "Top payees", "uncategorized": "Not categorized"}
@@ -208,8 +196,7 @@ def test_rows_and_amounts_are_those_of_the_page(path, demo_pack):
 
 
 @pytest.mark.long
-def test_page_one_is_there(path, workbook, demo_pack):
-    """Verdict, sentences, fingerprint, and each picture with its alternative text."""
+def test_workbook_has_page_one_with_pictures_and_fingerprint(path, workbook, demo_pack):
     sheet = workbook["Summary"]
     texts = {cell.value for row in sheet.iter_rows() for cell in row if isinstance(cell.value, str)}
     assert {"Cash flow proven", *demo_pack.reasons, *demo_pack.sentences} <= texts
@@ -222,7 +209,6 @@ def test_page_one_is_there(path, workbook, demo_pack):
 
 
 def test_figures_are_linked_to_their_entries(workbook):
-    """The link of the rent leads to its entry, on the sheet of the entries of its statement."""
     rows = {row[0].value: row for row in workbook["Income statement"].iter_rows()}
     name, _, cells = rows["Rent"][1].hyperlink.location.rpartition("!")
     assert name == "'Entries, income statement'"
@@ -231,7 +217,6 @@ def test_figures_are_linked_to_their_entries(workbook):
 
 
 def test_a_name_that_is_not_of_a_workbook_is_refused(demo_pack, tmp_path):
-    """Nothing is written."""
     with pytest.raises(InputError, match="a workbook needs a name that ends in"):
         demo_pack.save_workbook(tmp_path / "pack.xls")
     assert not list(tmp_path.iterdir())

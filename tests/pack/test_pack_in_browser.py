@@ -28,8 +28,6 @@ ENTRY_STYLES = """[...new Set([...document.querySelectorAll('table.lines tbody t
 
 @pytest.fixture
 def opened(browser, tmp_path):
-    """Return a function that opens the page of a pack."""
-
     def opened(pack, **size):
         browser.open(pack.save(tmp_path / "pack.html").as_uri(), **size)
         browser.wait_until("document.querySelectorAll('.accounting-analytics-figures.ready').length > 5")
@@ -47,8 +45,7 @@ def press(browser, table, key):
     return browser.evaluate(UNFOLDED)
 
 
-def test_figures_unfold(browser, opened, demo_pack):
-    """Entries of a ledger, terms of a total, lines of a step, and of an amount in a sentence; nothing is requested."""
+def test_figures_unfold_without_a_request(browser, opened, demo_pack):
     opened(demo_pack)
     (rent,) = press(browser, "income", "led_rent|2026-05")
     assert rent[:5] == ["Rent, May 2026", "Date", "Description", "Opposing ledgers", "Amount"]
@@ -71,8 +68,7 @@ def test_figures_unfold(browser, opened, demo_pack):
 
 
 @pytest.mark.parametrize("seed", range(12))  # every size of books, every scale, and amounts that a float does not keep
-def test_figures_are_exact(browser, tmp_path, seed):
-    """What the page calculates from its lines is what naive sums show, to the last of 17 digits."""
+def test_figures_are_exact_to_17_digits(browser, tmp_path, seed):
     sizes = {"transactions": (0, 1, 40, 200)[seed % 4], "scale": (2, 0, 3)[seed % 3], "largest": 10 ** (seed + 6)}
     books = make_books(seed, names=UNUSUAL_NAMES if seed % 2 else PLAIN_NAMES, **sizes)
     script = files("accounting_analytics.pack").joinpath("page_figures.js").read_text(encoding="utf-8")
@@ -93,7 +89,6 @@ def test_figures_are_exact(browser, tmp_path, seed):
 
 @pytest.mark.long
 def test_every_button_unfolds_its_own_amount(browser, opened, demo_pack):
-    """The sum below what a figure unfolds is the amount on its button, for one figure in seven."""
     opened(demo_pack)
     wrong = browser.evaluate(
         """(async () => {
@@ -117,7 +112,6 @@ def test_every_button_unfolds_its_own_amount(browser, opened, demo_pack):
 
 
 def test_what_is_in_the_books_runs_nothing(browser, opened, load_month):
-    """Names, descriptions, company and currency are texts, also where they are unfolded."""
     books = load_month("2025-02")  # there is little before it to load
     names = {one: f"{PAYLOAD} {number}" for number, one in enumerate(books.ledgers["id"])}
     ledgers = books.ledgers.assign(name=books.ledgers["id"].map(names))
@@ -143,7 +137,6 @@ def test_what_is_in_the_books_runs_nothing(browser, opened, load_month):
 
 @pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.long)])
 def test_the_page_is_accessible(browser, opened, demo_pack, scheme):
-    """With entries, terms and a folded table open, axe-core finds nothing serious."""
     opened(demo_pack, scheme=scheme)
     browser.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true })")
     press(browser, "income", "led_rent|2026-05")
@@ -153,7 +146,6 @@ def test_the_page_is_accessible(browser, opened, demo_pack, scheme):
 
 @pytest.mark.long
 def test_the_page_fits_a_phone(browser, opened, demo_pack):
-    """At 390 pixels the page itself does not scroll sideways, and pictures have their narrow form."""
     opened(demo_pack, width=390)
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     widths = "[...document.querySelectorAll('.picture svg')].map(one => one.getBoundingClientRect().width)"

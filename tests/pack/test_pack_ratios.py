@@ -20,7 +20,6 @@ def pack(load_month):
 
 
 def test_ratios_are_those_of_the_function(pack, load_month):
-    """Each ratio and what it is made of has the value that it has elsewhere, and its definition is on the page."""
     found = aa.key_ratios(load_month("2026-05"), "2026-05-31", depreciation=["Depreciation"])
     shown = pack.figures.query("table == 'key_ratios'").set_index("key")
     for label, _, figure, meaning in found.rows():
@@ -32,7 +31,6 @@ def test_ratios_are_those_of_the_function(pack, load_month):
 
 
 def test_twelve_months_are_those_of_the_statement(pack, load_month):
-    """Months are columns, and their total; the month of the pack has the values of its income statement."""
     income = aa.income_statement(load_month("2026-05"), "2025-06/2026-05", compare="total")
     shown = pack.figures.query("table == 'twelve_months'").set_index("key")["amount"]
     heads = [head.text for head in pack.content.tables["twelve_months"].table.heads]
@@ -45,8 +43,7 @@ def test_twelve_months_are_those_of_the_statement(pack, load_month):
     assert shown["net_income|total"] == sum(shown[f"net_income|{column.key}"] for column in income.columns[:-1])
 
 
-def test_their_receiver_can_check_them(pack, tmp_path):
-    """Every ratio follows from lines of the page: nothing of them is stated; an altered one is found."""
+def test_receiver_can_check_ratios_and_months(pack, tmp_path):
     path = pack.save(tmp_path / "pack.html")
     assert aa.verify_pack(path).verified
     page, sums = read_checked(pack.html)
@@ -64,7 +61,6 @@ def test_their_receiver_can_check_them(pack, tmp_path):
 
 
 def test_each_section_is_left_out_or_alone(pack, tmp_path):
-    """Each can be shown alone, with what its check needs, and left out; the page stays small."""
     for name in SECTIONS:
         alone = dataclasses.replace(pack, section_names=(name,))
         assert aa.verify_pack(alone.save(tmp_path / "alone.html")).verified
@@ -74,8 +70,7 @@ def test_each_section_is_left_out_or_alone(pack, tmp_path):
     assert re.search(r"<pre><code>aa\.key_ratios\(books, ", dataclasses.replace(pack, show_code=True).html)
 
 
-def test_in_thousands_and_in_a_workbook(load_month, tmp_path):
-    """Amounts are in thousands, ratios as ever; the workbook has numbers in the format of each ratio."""
+def test_ratios_in_thousands_and_in_a_workbook_keep_their_format(load_month, tmp_path):
     pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
     texts = pack.figures.query("table == 'key_ratios'").set_index("key")["text"]
     assert texts[["current_ratio|value", "current_assets|end", "days_cash|value"]].tolist() == [
@@ -98,8 +93,7 @@ def test_in_thousands_and_in_a_workbook(load_month, tmp_path):
     assert [str(row[-1])[:7] for row in rows if row[0] == "Gross profit"] == ["=ROUND("]
 
 
-def test_books_of_less_than_a_year(load_month, tmp_path):
-    """What takes a year is not known, and months before the books are left out with a remark."""
+def test_books_of_less_than_a_year_leave_out_what_is_unknown(load_month, tmp_path):
     pack = aa.monthly_pack(load_month("2025-03"))
     texts = pack.figures.query("table == 'key_ratios'").set_index("key")["text"]
     assert texts["largest_customer|value"] == texts["days_payable|value"] == "not known"
@@ -111,8 +105,7 @@ def test_books_of_less_than_a_year(load_month, tmp_path):
     assert aa.verify_pack(pack.save(tmp_path / "pack.html")).verified
 
 
-def test_a_ledger_of_depreciation_that_does_not_exist(load_month):
-    """It is refused with the nearest name."""
+def test_missing_ledger_of_depreciation_is_refused_with_a_name(load_month):
     with pytest.raises(
         InputError, match="depreciation: no discovered ledger matches 'Depreciaton'; did you mean 'Depre"
     ):

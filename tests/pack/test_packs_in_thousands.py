@@ -38,7 +38,6 @@ def packs(request, load_month, plain):
 
 
 def test_every_shown_figure_is_proven(packs, tmp_path):
-    """The check of a pack recomputes the exact amounts, and finds each rounded as the page says."""
     checked = [aa.verify_pack(one.save(tmp_path / "pack.html")) for one in (packs.shown, packs.plain)]
     assert all(one.verified for one in checked), checked[0].explain()
     counts = [(one.figures, one.stated, one.entries, one.unchecked) for one in checked]
@@ -47,14 +46,12 @@ def test_every_shown_figure_is_proven(packs, tmp_path):
 
 
 def test_pictures_are_in_the_unit(packs):
-    """Amounts at the marks of the pictures have the letter of the unit."""
     texts = re.findall(r"<text[^>]*>([^<>]+)</text>", packs.shown.html)
     assert {"k": "27.9k", "M": "0.03M"}[packs.unit] in texts
     assert "27,939" in re.findall(r"<text[^>]*>([^<>]+)</text>", packs.plain.html)
 
 
 def test_figures_are_exact_behind_their_texts(packs):
-    """The amounts of all figures, and their entries, are those of the pack with all digits; the texts are rounded."""
     shown, plain = packs.shown.figures, packs.plain.figures
     pd.testing.assert_frame_equal(shown.drop(columns="text"), plain.drop(columns="text"))
     for row in shown.itertuples():
@@ -67,7 +64,6 @@ def test_figures_are_exact_behind_their_texts(packs):
 
 
 def test_the_page_says_its_unit(packs):
-    """The head names the currency and the unit, one note says how totals are rounded, and sentences have the letter."""
     page, note = packs.shown.html, f"Amounts in {NAME[packs.unit]}; totals are rounded by themselves."
     assert f'<span data-field="amounts_in">{NAME[packs.unit]}</span>' in page
     assert page.count(note) == 1
@@ -109,7 +105,6 @@ ALTERATIONS = {
 
 @pytest.mark.parametrize("name", ALTERATIONS)
 def test_alterations_are_found(load_month, tmp_path, name):
-    """Digits, letters and units that do not follow from the entries are faults."""
     pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
     found = altered(ALTERATIONS[name], pack.save(tmp_path / "pack.html"))
     assert found
@@ -117,7 +112,6 @@ def test_alterations_are_found(load_month, tmp_path, name):
 
 
 def test_entries_that_are_altered_are_found(load_month, tmp_path):
-    """A cent that no rounded figure shows is found too: the journal entry of its line does not balance."""
     chance = random.Random(5)  # noqa: S311 (the same alteration in each run)
     pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
 
@@ -130,7 +124,6 @@ def test_entries_that_are_altered_are_found(load_month, tmp_path):
 
 
 def test_a_workbook_has_exact_amounts(packs, tmp_path):
-    """All sheets have the format of the unit and all digits; page one names the unit, and entries have none."""
     path = tmp_path / "pack.xlsx"
     packs.shown.save_workbook(path)
     book = openpyxl.load_workbook(path, data_only=True)
@@ -152,15 +145,13 @@ def test_a_workbook_has_exact_amounts(packs, tmp_path):
     assert any(text.endswith(f"USD {NAME[packs.unit]}") for text in (str(one.value) for one in book["Summary"]["A"]))
 
 
-def test_another_unit_is_refused(load_month):
-    """Only k and M are units."""
+def test_only_k_and_m_are_units(load_month):
     with pytest.raises(InputError, match=r"amounts_in must be 'k' \(thousands\) or 'M' \(millions\), not 'm'"):
         aa.monthly_pack(load_month("2026-05"), amounts_in="m")
 
 
 @pytest.mark.browser
 def test_figures_unfold_in_the_unit(browser, load_month, tmp_path):
-    """In a browser the terms of a total are rounded as the table is, and entries have all their digits."""
     pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
     browser.open(pack.save(tmp_path / "pack.html").as_uri())
     browser.wait_until("document.querySelectorAll('.accounting-analytics-figures.ready').length > 5")

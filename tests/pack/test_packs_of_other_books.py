@@ -21,7 +21,6 @@ import accounting_analytics as aa
     first_month=st.sampled_from([1, 4]),
 )
 def test_every_amount_follows_from_its_entries(pack_of_lines, tmp_path_factory, naive, month, first_month):
-    """Trees of ledgers, unknown sub_types, huge amounts, instants near midnight of any zone."""
     period = aa.Period(pd.Period(f"{month:%Y-%m}"), pd.Period(f"{month:%Y-%m}"), naive.zone)
     lines = line_table(naive).to_pandas().astype({"datetime": "datetime64[us, UTC]"})
     first = min([FIRST_DAY, *lines["datetime"].dt.tz_convert(naive.zone).dt.date])  # a day earlier in some zones
@@ -33,8 +32,7 @@ def test_every_amount_follows_from_its_entries(pack_of_lines, tmp_path_factory, 
 
 
 @pytest.mark.long
-def test_ten_thousand_entries_are_small(demo_company, pack_of_lines):
-    """A page with 10,000 journal entries of two lines has less than 1.5 MB."""
+def test_page_of_ten_thousand_entries_is_below_1_5_mb(demo_company, pack_of_lines):
     chosen = random.Random(1)  # noqa: S311 (no secret)
     ledgers = aa.discover_ledgers(demo_company.client, "2025-01-01", "2026-05-31", progress=False)
     categories = ["led_rent", "led_wages", "led_cafe_sales", "led_marketing"]
@@ -75,7 +73,6 @@ def changed_books(tmp_path_factory):
 
 
 def test_local_books_are_proven_by_their_sync(changed_books):
-    """Columns of days that the books do not have are not known; every month that is shown was compared."""
     pack = aa.monthly_pack(aa.load_books(changed_books, "2025-03"))
     assert pack.proven, pack.reasons
     assert pack.books_version == changed_books.version
@@ -85,7 +82,6 @@ def test_local_books_are_proven_by_their_sync(changed_books):
 
 @pytest.mark.long
 def test_what_changed_since_the_last_close_or_a_version(changed_books):
-    """The recategorized entry is shown, as a figure with its lines; without changes a sentence says so."""
     march = aa.load_books(changed_books, "2025-03")
     closed = changed_books.closed()["version"].max()
     since_close = aa.monthly_pack(march, drift=changed_books.drift(closed))

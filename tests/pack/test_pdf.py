@@ -88,8 +88,7 @@ def texts_of(name, html):
 
 @pytest.mark.browser
 @pytest.mark.pdftotext
-def test_a_pack(demo_pack, read):
-    """Each row of each table, each paragraph and each text of each picture of a pack is on paper; no page is empty."""
+def test_pack_on_paper_has_every_row_text_and_picture(demo_pack, read):
     pages, sizes = read(print_pdf(demo_pack.html, find_browser()), demo_pack.title)
     body = re.sub(r"<(script|style)\b.*?</\1>", "", demo_pack.html.partition("<body")[2], flags=re.DOTALL)
     pictures = [one.partition("</svg>")[0] for one in re.findall(r"<figure\b.*?</figure>", body, re.DOTALL)]
@@ -130,7 +129,6 @@ def require_kept_together(pages, html):
 @pytest.mark.parametrize("paper", [A4, LETTER], ids=["A4", "letter"])
 @pytest.mark.parametrize("lines", NOTES)
 def test_what_belongs_together_is_on_one_page(demo_pack, read, paper, lines):
-    """Below notes of any length the cash chart is with the key figures; totals are with rows that they sum."""
     pack = dataclasses.replace(demo_pack, note=NOTES[lines], section_names=("summary", "income_statement"))
     pages, sizes = read(print_on(paper, pack.html), pack.title)
     assert set(sizes) == {paper, paper[::-1]}
@@ -147,8 +145,7 @@ def test_what_belongs_together_is_on_one_page(demo_pack, read, paper, lines):
 
 @pytest.mark.browser
 @pytest.mark.pdftotext
-def test_a_pack_on_letter_paper(demo_pack, read, tmp_path):
-    """Each section of a pack keeps its totals, heads and charts together; days and amounts are on one line."""
+def test_letter_paper_keeps_totals_heads_and_charts_together(demo_pack, read, tmp_path):
     pages, sizes = read(print_on(LETTER, demo_pack.html), demo_pack.title)
     assert set(sizes) == {LETTER, LETTER[::-1]}
     require_kept_together(pages, demo_pack.html)
@@ -166,7 +163,6 @@ def test_a_pack_on_letter_paper(demo_pack, read, tmp_path):
 @pytest.mark.browser
 @pytest.mark.pdftotext
 def test_long_names_and_large_amounts_are_not_cut(read):
-    """A table of the widest amounts and of names without spaces is made narrower, not cut; each page has its head."""
     names, amounts = [f"{at}{'n' * 300}" for at in range(30)], [f"({at},999,999,999,999.99)" for at in range(10, 23)]
     cells = "".join(f'<td class="amount negative">{amount}</td>' for amount in amounts)
     body = "".join(f'<tr><th scope="row"><div>{name}</div></th>{cells}</tr>' for name in names)
@@ -185,7 +181,6 @@ def test_long_names_and_large_amounts_are_not_cut(read):
 @pytest.mark.browser
 @pytest.mark.pdftotext
 def test_a_head_is_not_alone(read):
-    """Wherever a table begins on the paper, its title, head and first row are on one page, and so are its last two."""
     rows = "".join(f"<tr><td>Row{at}of{{0}}</td></tr>" for at in range(4))
     table = f"<h2>Title{{0}}</h2><table><thead><tr><th>Head{{0}}</th></tr></thead><tbody>{rows}</tbody></table>"
     tables = "".join(f'{table.format(f"-{at}-")}<div style="height: {at}mm"></div>' for at in range(40))
@@ -201,7 +196,6 @@ def test_a_head_is_not_alone(read):
 @pytest.mark.browser
 @pytest.mark.pdftotext
 def test_nothing_runs_and_nothing_is_loaded(read, tmp_path):
-    """Scripts, pictures and styles from elsewhere are not in the PDF; the page's own style and pictures are."""
     (tmp_path / "style.css").write_text("p { display: none; }")
     loaded = f'<link rel="stylesheet" href="{(tmp_path / "style.css").as_uri()}">'
     script = '<script>document.querySelector("p").textContent = "It ran."</script>'
@@ -237,14 +231,12 @@ def program(tmp_path):
         ("printf '%%PDF-1.4 %%%%EOF' > $pdf", "of an unknown version, and prints no page numbers"),
     ],
 )
-def test_a_browser_that_fails(program, script, message):
-    """No message of the browser is a PDF: what it printed is complete, or the error says why it is not."""
+def test_failed_browser_leaves_an_error_or_a_complete_pdf(program, script, message):
     with pytest.raises(PdfFailedError, match=message):
         print_pdf("<head></head>", program(script))
 
 
-def test_a_browser_that_does_not_end(program, tmp_path):
-    """It is ended at the deadline together with the processes that it started."""
+def test_hanging_browser_is_ended_with_its_processes(program, tmp_path):
     browser = program(f"sleep 600 & echo $! > {tmp_path / 'child'}; wait")
     with pytest.raises(JobTimedOutError, match="the browser did not print the PDF in 1 seconds"):
         print_pdf("<head></head>", browser, seconds=1)
@@ -277,16 +269,14 @@ except PdfFailedError as error:
     ("most", "message"),
     [(5_000, "no PDF was printed: .* cannot be written: File too large"), (20_000, r"printed no PDF \(exit code")],
 )
-def test_a_full_disk(fork_server, tmp_path, most, message):
-    """A temporary folder that is full is an error of the PDF, whether the page or only the PDF does not fit."""
+def test_full_temporary_folder_is_an_error_of_the_pdf(fork_server, tmp_path, most, message):
     fork_server.start(FULL_DISK, most, folder=tmp_path)
     finished = fork_server.wait()
     assert finished.returncode == 0, finished.stderr
     assert re.search(message, finished.stdout), finished.stdout
 
 
-def test_what_is_not_printed(program, tmp_path, monkeypatch):
-    """A page without a head, in which scripts cannot be switched off, is refused; no token is passed to the browser."""
+def test_page_without_a_head_is_refused_and_tokens_stay(program, tmp_path, monkeypatch):
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN", "canary")
     browser = program(f"env > {tmp_path / 'environment'}")
     with pytest.raises(PdfFailedError, match="no PDF was printed: the page has no head"):
@@ -299,8 +289,7 @@ def test_what_is_not_printed(program, tmp_path, monkeypatch):
     assert "PATH=" in environment
 
 
-def test_no_browser(monkeypatch, tmp_path):
-    """The message says what is missing, how to install it, and that the page needs none."""
+def test_missing_browser_says_how_to_install_it(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
         ConfigurationError, match=r"^no Chromium is on PATH, .*apt-get install chromium.* needs no browser$"

@@ -57,8 +57,7 @@ def written(folder):
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_commands(run_shell, tmp_path):
-    """The commands of the README run one after the other in one folder, on a demo company that is served already."""
+def test_commands_of_the_readme_run_in_one_folder(run_shell, tmp_path):
     commands = [line for block in blocks("sh") for line in block.splitlines()]
     assert len(commands) > 1
     for command in commands:
@@ -70,8 +69,7 @@ def test_commands(run_shell, tmp_path):
 @pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.crontab
-def test_crontab(run_shell, tmp_path):
-    """Cron accepts the file; its line prints nothing where the pack is proven, else the exit code."""
+def test_crontab_is_accepted_and_prints_only_failures(run_shell, tmp_path):
     ((crontab),) = blocks("crontab")
     (tmp_path / "crontab").write_text(crontab, encoding="utf-8")
     check("crontab", "-n", tmp_path / "crontab")
@@ -87,8 +85,7 @@ def test_crontab(run_shell, tmp_path):
 @pytest.mark.long
 @pytest.mark.browser
 @pytest.mark.systemd
-def test_units_of_systemd(run_shell, tmp_path):
-    """The units have no unknown key, the timer has the days that are meant, and the command writes the pack."""
+def test_systemd_units_are_valid_and_write_the_pack(run_shell, tmp_path):
     service, timer = blocks("ini")
     program = "/opt/monthly-pack/bin/accounting-analytics"
     (tmp_path / "monthly-pack.service").write_text(service.replace(program, str(PROGRAM)), encoding="utf-8")
@@ -106,8 +103,7 @@ def test_units_of_systemd(run_shell, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.browser
-def test_workflow(run_shell, tmp_path):
-    """The workflow is YAML without a secret in it; its step writes the pack to the folder that is uploaded."""
+def test_workflow_has_no_secret_and_writes_the_pack(run_shell, tmp_path):
     ((text),) = blocks("yaml")
     job = yaml.safe_load(text)["jobs"]["pack"]
     *_, step, upload = job["steps"]

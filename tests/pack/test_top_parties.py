@@ -62,7 +62,6 @@ def pack(pack_of_lines):
 
 
 def test_customers_are_whose_receipts_are_sales_or_settle_receivables(pack):
-    """Everything else that came in has a row of its own, and all rows together are cash in."""
     assert amounts_of(pack, "customers") == {
         "BIRCH CAFE": Decimal("90.00"),
         "OAK DELI": Decimal("44.00"),
@@ -78,8 +77,7 @@ def test_customers_are_whose_receipts_are_sales_or_settle_receivables(pack):
     assert note.startswith("A customer is the counterparty of a receipt that is operating revenue")
 
 
-def test_demo_customers(demo_pack):
-    """The card processor, uncategorized receipts and an employee who repays an advance are no customers."""
+def test_demo_customers_exclude_processor_and_employees(demo_pack):
     amounts = amounts_of(demo_pack, "customers")
     assert list(amounts) == [
         *("NORTHSIDE GROCERS", "HOTEL WYTHE BAR", "DUMBO CO-WORKING", "FORT GREENE DELI", "RED HOOK BAKERY"),
@@ -91,7 +89,6 @@ def test_demo_customers(demo_pack):
 
 
 def test_demo_parties_are_those_of_pandas(demo_pack, load_month):
-    """A row of a counterparty is what its entries moved on cash, by the analysis frame."""
     frame = aa.analysis_frame(load_month("2026-05"), "2026-05")
     own = ~frame["journal_entry_id"].isin(
         frame.loc[frame["sub_type"] == "transfers_between_accounts", "journal_entry_id"]
@@ -105,7 +102,6 @@ def test_demo_parties_are_those_of_pandas(demo_pack, load_month):
 
 
 def test_chart_and_table_of_payees_have_one_figure(demo_pack, load_month):
-    """The ten largest payees and all others are the same in both."""
     column = aa.cash_flow_statement(load_month("2026-05"), "2026-05").column("2026-05")
     drawn = charts.top_payees(column).frame["Paid"]
     amounts = {label: float(amount) for label, amount in amounts_of(demo_pack, "payees").items()}
