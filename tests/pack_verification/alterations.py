@@ -34,8 +34,6 @@ def substituted(pattern, new):
 
 
 def with_data(change):
-    """Return an alteration of the data in the page."""
-
     def alter(chance, text):
         packed = DATA.search(text)
         data = json.loads(gzip.decompress(base64.b64decode(packed[2])))

@@ -148,7 +148,6 @@ def figures_of(books):
 
 
 def data_of(books):
-    """Return the data of a pack of some books."""
     return {
         "format": 1,
         "company": books.names["company"],
@@ -197,7 +196,6 @@ def shown_figures(books):
 
 
 def page_html(books, *, data=None, figures=None):
-    """Return the page."""
     figures = figures or shown_figures(books)
     income = [one for one in figures if one.table == "income"]
     rows = "".join(

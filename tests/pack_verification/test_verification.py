@@ -22,12 +22,10 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
 
 
 def faults(path, **options):
-    """Return what failed and where."""
     return [(fault.what, fault.where) for fault in aa.verify_pack(path, **options).differences]
 
 
 def rewritten(path, pattern, replacement):
-    """Replace a text of a pack."""
     text = path.read_text(encoding="utf-8")
     altered = re.sub(pattern, lambda _: replacement, text, count=1)
     assert altered != text
@@ -35,8 +33,7 @@ def rewritten(path, pattern, replacement):
     return path
 
 
-def test_a_genuine_pack(pack):
-    """Every figure is counted, the fingerprint is that of sha256sum, however it was typed, and nothing fails."""
+def test_genuine_pack_has_no_fault_and_its_fingerprint(pack):
     path, fingerprint = pack
     result = aa.verify_pack(path, fingerprint=fingerprint)
     assert (result.verified, len(result.faults)) == (True, 0)
@@ -48,15 +45,13 @@ def test_a_genuine_pack(pack):
 
 
 def test_a_dash_is_a_zero_and_not_an_unknown_amount(pack):
-    """What is not known has to be written so."""
     path, _ = pack
     ((what, where),) = faults(rewritten(path, ">not known<", f">{ZERO}<"))
     assert what == "figure"
     assert "tax|2026-05" in where
 
 
-def test_elements_in_one_another(pack):
-    """A page that would take a quadratic time is refused at once, with the line."""
+def test_nested_elements_are_refused_at_once(pack):
     path, _ = pack
     rewritten(path, "</main>", f"{'<b>' * 50_000}</main>")
     with pytest.raises(InputError, match=r"nested more than 100 deep at line \d+"):
@@ -65,7 +60,6 @@ def test_elements_in_one_another(pack):
 
 @pytest.mark.parametrize("seed", range(50))
 def test_no_alarm_on_genuine_packs(tmp_path, seed):
-    """Books with other amounts, scales, sizes and names, markup and line breaks among them, raise no alarm."""
     names = UNUSUAL_NAMES if seed % 2 else PLAIN_NAMES
     sizes = {"transactions": (0, 1, 40, 200)[seed % 4], "scale": (2, 0, 3)[seed % 3], "largest": 10 ** (seed % 17 + 1)}
     path = tmp_path / "pack.html"
@@ -76,7 +70,6 @@ def test_no_alarm_on_genuine_packs(tmp_path, seed):
 @settings(max_examples=50, deadline=None)
 @given(st.lists(TEXTS, min_size=5, max_size=5), st.lists(TEXTS, min_size=4, max_size=4), TEXTS, st.integers(0, 10**18))
 def test_no_alarm_on_any_names_and_amounts(tmp_path_factory, ledgers, payees, company, largest):
-    """Names of any characters and amounts of any size raise no alarm."""
     printable = "".join(one if one.isprintable() else "?" for one in company)
     path = tmp_path_factory.mktemp("packs") / "pack.html"
     names = {"ledgers": ledgers, "payees": payees, "company": printable}
@@ -86,8 +79,7 @@ def test_no_alarm_on_any_names_and_amounts(tmp_path_factory, ledgers, payees, co
 
 @pytest.mark.parametrize("name", [one for one in ALTERATIONS if "percentage" not in one])  # these packs have none
 @pytest.mark.parametrize("seed", range(3))
-def test_alterations_are_found(pack, name, seed):
-    """With its fingerprint the page is not the one that was sent; without it figures may contradict the entries."""
+def test_alterations_are_found_with_or_without_fingerprint(pack, name, seed):
     path, fingerprint = pack
     path.write_text(alter(name, seed, path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
     assert ("fingerprint", "") in faults(path, fingerprint=fingerprint)
@@ -97,7 +89,6 @@ def test_alterations_are_found(pack, name, seed):
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_change_of_the_file_is_found(pack, data):
-    """Whatever is replaced, inserted or left out, anywhere, is a fault or refused, and nothing else happens."""
     path, fingerprint = pack
     text = path.read_text(encoding="utf-8")
     start = data.draw(st.integers(0, len(text) - 1))
@@ -112,7 +103,6 @@ def test_any_change_of_the_file_is_found(pack, data):
 
 
 def test_faults_say_what_is_shown_and_what_follows_from_the_entries(pack):
-    """A figure is named with its table, key and line, as it is shown and as it has to be."""
     path, _ = pack
     rewritten(path, r'(?<=data-table="income" data-key="sales\|2026-05">)[^<]+', "1.00")
     (fault,) = aa.verify_pack(path).differences
@@ -138,14 +128,12 @@ def test_faults_say_what_is_shown_and_what_follows_from_the_entries(pack):
     ],
 )  # fmt: skip
 def test_contradictions_are_found_without_a_fingerprint(pack, pattern, replacement, what, where):
-    """Facts, rows and columns that contradict the data are named."""
     path, _ = pack
     found = faults(rewritten(path, pattern, replacement))
     assert [one for one in found if one[0] == what and where in one[1]], found
 
 
 def altered_data(path, change):
-    """Alter the data of a pack."""
     text = path.read_text(encoding="utf-8")
     path.write_text(with_data(lambda _, data: change(data))(None, text), encoding="utf-8", newline="\n")
     return path
@@ -160,14 +148,11 @@ def altered_data(path, change):
     ],
 )
 def test_days_that_contradict_the_period_are_found(pack, name, value, what, where):
-    """Days of figures and entries are not after the period."""
     found = faults(altered_data(pack[0], lambda data: data.update({name: value})))
     assert [one for one in found if one[0] == what and where in one[1]], found
 
 
-def test_other_terms_are_found(pack):
-    """A figure that is made of another one than before is not what is shown."""
-
+def test_figure_of_other_terms_is_a_fault(pack):
     def change(data):
         data["tables"]["income"]["figures"]["net|2026-04"][2][0] = ["+", "sales|2026-05"]
 
@@ -201,7 +186,6 @@ def another_opening(books):
     ],
 )
 def test_entries_that_contradict_each_other_are_found(tmp_path, change, found):
-    """They are named, though every figure follows from them."""
     books = make_books(3)
     change(books)
     write_pack(tmp_path / "pack.html", books)
@@ -209,7 +193,6 @@ def test_entries_that_contradict_each_other_are_found(tmp_path, change, found):
 
 
 def test_amounts_that_are_no_figures_are_counted(tmp_path):
-    """An amount that somebody added to the text is not checked, and said to be so; typed texts are not amounts."""
     path = tmp_path / "pack.html"
     html = page_html(make_books(1)).replace("</main>", "<p>In total 1,234.50, INV <b data-text>12.50</b></p></main>")
     path.write_text(html, encoding="utf-8", newline="\n")
@@ -219,7 +202,6 @@ def test_amounts_that_are_no_figures_are_counted(tmp_path):
 
 
 def test_another_fingerprint_is_a_fault(pack):
-    """The fault has both fingerprints."""
     path, fingerprint = pack
     (fault,) = aa.verify_pack(path, fingerprint=OTHER).differences
     assert tuple(fault) == ("fingerprint", "", OTHER, fingerprint)
@@ -283,7 +265,6 @@ def packed_json(**changed):
     ],
 )  # fmt: skip
 def test_damaged_data_are_refused(pack, data, message):
-    """Base64, gzip and JSON that cannot be read exactly, and positions of nothing, are refused with a reason."""
     path, _ = pack
     rewritten(path, DATA.pattern, f'id="pack-data" type="text/plain">{data}')
     with pytest.raises(InputError, match=f"^the data of the pack cannot be read: .*({message})"):
@@ -292,7 +273,6 @@ def test_damaged_data_are_refused(pack, data, message):
 
 @pytest.mark.long
 def test_data_that_decompress_to_gigabytes_are_refused(pack):
-    """A small page cannot take all memory."""
     path, _ = pack
     packer = zlib.compressobj(9, wbits=31)
     zeros = b"0" * 1_000_000
@@ -311,7 +291,6 @@ def test_data_that_decompress_to_gigabytes_are_refused(pack):
     ],
 )
 def test_files_that_are_no_packs_are_refused(tmp_path, content, message):
-    """The message says what is missing, and what to give."""
     path = tmp_path / "file.html"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
@@ -341,8 +320,6 @@ def test_data_that_are_there_twice_are_refused(pack):
     ],
 )  # fmt: skip
 def test_a_figure_that_cannot_be_calculated_is_named(pack, figures, message):
-    """Terms in a circle, chains of any length, and lines of nothing, are faults of the figure."""
-
     def change(data):
         stated = data["tables"]["sentences"]["figures"]
         stated |= {"cash|change": ["terms", "", [["+", "c|0"]]]} | figures
@@ -366,8 +343,7 @@ def test_a_figure_that_cannot_be_calculated_is_named(pack, figures, message):
         ("not known", (None, 2)),
     ],
 )
-def test_texts_that_agree(shown, value):
-    """Signs and dashes are read as statements write them."""
+def test_signs_and_dashes_agree_as_statements_write_them(shown, value):
     assert agrees(read_shown(shown), value_text(*value))
 
 
@@ -378,13 +354,11 @@ def test_texts_that_agree(shown, value):
         *("(-1,234.50)", "(1,234.50", "1,234.50)", "-1,234.50", "1,234.50 EUR", "EUR 1,234.50"),
     ],
 )  # fmt: skip
-def test_texts_that_do_not_agree(shown):
-    """Other digits, separators and signs, and currencies, are not the amount."""
+def test_other_digits_separators_and_currencies_do_not_agree(shown):
     assert not agrees(read_shown(shown), value_text(123450, 2))
 
 
-def test_a_size_has_no_sign():
-    """A sentence that says that cash fell shows how much; what is not known has no size."""
+def test_sentence_of_falling_cash_shows_a_size_without_sign():
     assert value_text(-123450, 2, form="magnitude") == "1,234.50"
     assert value_text(None, 2) == "not known"
 
@@ -397,7 +371,6 @@ PERIODS = [
 
 @pytest.mark.soak
 def test_no_alarm_on_monthly_packs(unusual_client, soak_count, tmp_path):
-    """Books with markup, line breaks and emoji in names and texts, of months and of weeks, with and without sums."""
     path = tmp_path / "pack.html"
     for number, period in enumerate([*PERIODS, *PERIODS][: soak_count(50, fewer=2)]):
         since, currency = (None, "2026-01-01")[number % 2], ("USD", "\u20ac", "")[number % 3]
@@ -412,7 +385,6 @@ def test_no_alarm_on_monthly_packs(unusual_client, soak_count, tmp_path):
 @pytest.mark.soak
 @pytest.mark.parametrize("name", ALTERATIONS)
 def test_every_alteration_of_a_monthly_pack_is_found(demo_pack, soak_count, tmp_path, name):
-    """With the fingerprint each is found, and without it those of what figures are made of."""
     path = tmp_path / "pack.html"
     for seed in range(soak_count(20, fewer=1)):
         path.write_text(alter(name, seed, demo_pack.html), encoding="utf-8", newline="\n")
@@ -424,7 +396,6 @@ def test_every_alteration_of_a_monthly_pack_is_found(demo_pack, soak_count, tmp_
 @pytest.mark.parametrize(("letter", "unit"), [("k", "thousands"), ("M", "millions")])
 @given(units=st.integers(-(10**24), 10**24), scale=st.integers(0, 10))
 def test_rounded_texts_are_those_of_the_rule(letter, unit, units, scale):
-    """The check rounds by itself, and agrees with what figures show; another last digit, or a dash, is none of it."""
     shown = aa.Figure("row|column", "", units, "", scale=scale).text_in(letter)
     expected = value_text(units, scale, amounts_in=unit)
     assert agrees(read_shown(shown), expected)
