@@ -81,7 +81,6 @@ class Faulty(httpx.BaseTransport):
             self._real.handle_request(request).close()
 
     def close(self):
-        """Close the real transport."""
         self._real.close()
 
 
@@ -190,7 +189,6 @@ def rules(tmp_path):
 
 @pytest.fixture
 def plan(books, rules):
-    """Return the plan made by the rules."""
     ledgers, lines = books.load()
     proposals = aa.propose(aa.uncategorized_queue(aa.Books(lines, ledgers)), rules, books_of(ledgers))
     return aa.plan_recategorization(proposals, books_of(ledgers), instance_id=books.instance)
@@ -219,7 +217,6 @@ def many(books):
 
 
 def item(transaction_id, ledger_id, category, updated, hours=0, *, entry=None, opposing=None, amount="-1.50", **cells):
-    """Return a plan item."""
     return {
         "transaction_id": transaction_id,
         "ledger_id": ledger_id,
@@ -276,7 +273,6 @@ def a_minute_ago(event):
 
 
 def outcomes(frame):
-    """Return the outcome of each transaction."""
     return dict(zip(frame["transaction_id"], frame["outcome"], strict=True))
 
 
@@ -286,7 +282,6 @@ def found_outcomes(plan, *found):
 
 
 def events(journal):
-    """Return the events of a journal."""
     return [json.loads(line) for line in journal.read_text().splitlines()]
 
 

@@ -16,8 +16,7 @@ from accounting_analytics.recategorization.outcomes import OUTCOMES, compare_wit
 PAGE = Path(__file__).parents[2] / ".github" / "ARCHITECTURE.md"
 
 
-def test_table_of_outcomes():
-    """ARCHITECTURE has the table by which outcomes are found."""
+def test_table_of_outcomes_is_in_architecture():
     head = ["response", *next(iter(OUTCOMES.values()))]
     lines = [line.strip("| ").split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines()]
     start = lines.index(head)
@@ -26,7 +25,6 @@ def test_table_of_outcomes():
 
 
 def test_dry_run_considers_the_journal(books, plan, tmp_path):
-    """A dry run predicts what a run with the same journal does: what was undone since is left alone."""
     journal = tmp_path / "journal"
     aa.apply_plan(books.client, plan, journal=journal, confirm=True)
     content = journal.read_bytes()
@@ -43,7 +41,6 @@ def test_dry_run_considers_the_journal(books, plan, tmp_path):
 
 
 def test_an_unusable_journal_is_refused_before_a_request(books, build, plan, tmp_path):
-    """A folder, another file, and the journal of another plan are refused, in a dry run too."""
     (tmp_path / "plan.csv").write_text("transaction_id,ledger_id\n")
     (tmp_path / "other").write_text('{"event": "plan", "plan_id": "q"}\n')
     build.rewrite(tmp_path / "other", lambda event: event)
@@ -58,10 +55,6 @@ def test_an_unusable_journal_is_refused_before_a_request(books, build, plan, tmp
 
 
 def test_confirmed_run_applies_every_item_once(books, plan, tmp_path):
-    """Each item is done with one change, whatever its day in the zone of the client, and verify_plan agrees.
-
-    The audit log names the user.
-    """
     with books.connected(time_zone="Pacific/Kiritimati") as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True, modified_by="Zoë")
         assert set(aa.verify_plan(client, plan)["outcome"]) == {"done"}
@@ -71,8 +64,7 @@ def test_confirmed_run_applies_every_item_once(books, plan, tmp_path):
     assert sorted(row["transaction_id"] for row in books.audit()) == sorted(plan.frame["transaction_id"])
 
 
-def test_verifying_an_unchanged_item(books, build, many, tmp_path):
-    """What is unchanged is unknown without the journal, and for a minute after it was sent; then it is not done."""
+def test_unchanged_item_is_unknown_until_a_minute_passed(books, build, many, tmp_path):
     plan, journal = many(2), tmp_path / "journal"
     assert "without the journal" in aa.verify_plan(books.client, plan)["reason"].iloc[0]
     with pytest.raises(PlanError, match="does not exist or is empty"):
@@ -89,8 +81,7 @@ def test_verifying_an_unchanged_item(books, build, many, tmp_path):
         aa.verify_plan(books.client, aa.Plan.from_frame(plan.frame[:1]), journal=journal)
 
 
-def test_transactions_that_share_a_line(books, build, tmp_path):
-    """Where two accounts pay one uncategorized line, it changes once; one item is done, the other already done."""
+def test_transactions_that_share_a_line_change_it_once(books, build, tmp_path):
     parts = {
         books.bank: Part(-5, "txn_one", "SHARED"), books.savings: Part(-5, "txn_other", "SHARED"), books.outflow: 10
     }  # fmt: skip
@@ -107,7 +98,6 @@ def test_transactions_that_share_a_line(books, build, tmp_path):
 
 
 def test_invalid_rows_are_refused_individually(books, build, many, tmp_path):
-    """An unknown transaction, ledger or category, or an invalid id, refuses its item only; the rest is done."""
     good = many(3)
     bad = [
         build.item("txn_nowhere", books.bank, books.outflow, books.meals),
@@ -128,7 +118,6 @@ def test_invalid_rows_are_refused_individually(books, build, many, tmp_path):
 
 @pytest.mark.parametrize("confirm", [False, True])
 def test_unusable_categories_refuse_their_items(books, build, many, tmp_path, confirm):
-    """A new category that does not exist, or has another name than in the plan, is not sent, in a dry run or not."""
     edited = {
         "txn_0": ("led_nowhere", "Travel", "the books have no ledger 'led_nowhere' (list line entries"),
         "txn_1": ("..", "Dots", "the books have no ledger '..'"),
@@ -149,7 +138,6 @@ def test_unusable_categories_refuse_their_items(books, build, many, tmp_path, co
 
 
 def test_name_is_read_where_earlier_days_are_refused(books, build, tmp_path):
-    """Where the service refuses days before the start of the books, the name is read from the days of the plan."""
     edited = build.item("txn_0", books.bank, books.outflow, books.meals, updated_category_ledger_name="Travel")
     transport = build.Faulty(on_get=lambda _, request: 422 if "2024-" in str(request.url) else None)
     with books.connected(transport) as client:
@@ -158,7 +146,6 @@ def test_name_is_read_where_earlier_days_are_refused(books, build, tmp_path):
 
 
 def test_category_without_lines_is_used(books, build, tmp_path):
-    """A new ledger has no line that shows its name; its id is enough."""
     travel = books.client.create_ledger(
         name="Travel", type="expense", sub_type="operating_expenses", debit_credit="debit", report_cash_flow=False,
         sort_code="9", editable=True,
@@ -169,7 +156,6 @@ def test_category_without_lines_is_used(books, build, tmp_path):
 
 
 def test_changes_already_made_are_not_refused_for_their_name(books, plan, tmp_path):
-    """A plan that was applied stays done if its table was edited to another name afterwards."""
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True)
     renamed = aa.Plan.from_frame(plan.frame.assign(updated_category_ledger_name="Other"), instance_id=plan.instance_id)
     frame = aa.apply_plan(books.client, renamed, journal=tmp_path / "journal", confirm=True)
@@ -177,7 +163,6 @@ def test_changes_already_made_are_not_refused_for_their_name(books, plan, tmp_pa
 
 
 def test_cash_ledger_cannot_be_a_category(books, build, tmp_path):
-    """A plan edited to move a line to a cash ledger would change balances: refused before anything is sent."""
     plan = build.plan(books.instance, build.item("txn_0", books.bank, books.outflow, books.savings))
     for confirm in (False, True):
         with pytest.raises(PlanError, match="reports cash flow"):
@@ -186,7 +171,6 @@ def test_cash_ledger_cannot_be_a_category(books, build, tmp_path):
 
 
 def test_plan_of_another_instance_is_refused(books, build, tmp_path):
-    """A plan for another instance is refused, also by verify_plan."""
     foreign = build.plan("other", build.item("txn_0", books.bank, books.outflow, books.meals))
     with pytest.raises(PlanError, match="'other'"):
         aa.apply_plan(books.client, foreign, journal=tmp_path / "journal", confirm=True)
@@ -196,7 +180,6 @@ def test_plan_of_another_instance_is_refused(books, build, tmp_path):
 
 
 def test_unusable_arguments_are_refused_first(books, plan, tmp_path):
-    """Text such as "False" from a notebook, and a user that cannot be sent, are refused before anything is written."""
     journal = tmp_path / "journal"
     with pytest.raises(InputError, match=r"confirm is of type str, not bool; pass True or False"):
         aa.apply_plan(books.client, plan, journal=journal, confirm="False")
@@ -220,7 +203,6 @@ def test_a_closed_client_is_an_error(books, plan, tmp_path):
 
 
 def test_empty_plan_does_nothing(books, build, tmp_path):
-    """A plan without items has no outcomes and writes no journal."""
     frame = aa.apply_plan(books.client, build.plan(None), journal=tmp_path / "journal", confirm=True)
     assert frame.empty
     assert aa.verify_plan(books.client, build.plan(None)).empty
@@ -228,7 +210,6 @@ def test_empty_plan_does_nothing(books, build, tmp_path):
 
 
 def test_expired_token_stops_the_run(books, build, plan, tmp_path):
-    """An expired token ends the run immediately and names the journal; with a new token the run resumes."""
     transport = build.Faulty(on_put=build.only(2, 401))
     with (
         books.connected(transport) as client,
@@ -244,7 +225,6 @@ def test_expired_token_stops_the_run(books, build, plan, tmp_path):
 
 
 def test_unreadable_books_stop_before_the_first_change(books, build, plan, tmp_path):
-    """If the books cannot be read before the first change, nothing is sent."""
     transport = build.Faulty(on_get=lambda *_: 503)
     with books.connected(transport) as client, pytest.raises(ServiceError):
         aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
@@ -252,7 +232,6 @@ def test_unreadable_books_stop_before_the_first_change(books, build, plan, tmp_p
 
 
 def test_only_the_days_of_the_plan_are_read(books, build, tmp_path):
-    """Days close together are read in one listing, and days without items are not read."""
     hours = [0, 2, 48, 24 * 40, 24 * 41, 24 * 90]
     numbers = range(10, 10 + len(hours))
     entries = [build.purchase(number, f"SHOP {number}", "1.00", books.bank, books.outflow) for number in numbers]
@@ -290,15 +269,13 @@ def joining(books, build):
 
 @pytest.mark.parametrize("confirm", [False, True])
 def test_a_join_is_refused_and_the_rest_is_done(books, build, joining, tmp_path, confirm):
-    """The item is refused with the reason, in a dry run too, and nothing is sent for it."""
     frame = aa.apply_plan(books.client, joining, journal=tmp_path / "journal", confirm=confirm)
     assert build.outcomes(frame) == {"txn_split": "refused", "txn_1": "done" if confirm else "would_change"}
     assert "cannot be undone; choose another new category, or allow it" in frame["reason"].iloc[0]
     assert {row["transaction_id"] for row in books.audit()} == ({"txn_1"} if confirm else set())
 
 
-def test_two_parts_with_one_new_category(books, build, tmp_path):
-    """Two items that give two parts of a split one new category are both refused, and the preview names them."""
+def test_two_parts_with_one_new_category_are_refused(books, build, tmp_path):
     opposing = [books.outflow, books.rent]
     both = build.plan(
         books.instance,

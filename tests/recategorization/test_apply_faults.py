@@ -12,7 +12,6 @@ IN_BOOKS = {"done", "already_done"}
 
 
 def recategorized(books, plan):
-    """Return the planned transactions that have the new category in the books."""
     found = set()
     lines = books.client.iter_line_entries(books.bank, "2025-03-01", "2025-12-31", expand=["opposing_ledger_ids"])
     now = {line.transaction_id: line.opposing_ledger_ids for line in lines}
@@ -42,7 +41,6 @@ def test_refusal_after_a_lost_response_is_unknown(books, build, many, tmp_path, 
 
 
 def test_item_that_is_sent_again_says_so(books, build, plan, tmp_path):
-    """The reason names the items that were sent twice because a response was lost, and only those."""
     with books.connected(build.Faulty(on_put=build.only(3, "lost before"))) as client:
         frame = aa.apply_plan(client, plan, journal=tmp_path / "journal", confirm=True)
     assert set(frame["outcome"]) == {"done"}
@@ -52,11 +50,7 @@ def test_item_that_is_sent_again_says_so(books, build, plan, tmp_path):
 
 
 @pytest.mark.parametrize("faults", [[None], ["lost after"], ["lost before", 409]])
-def test_change_whose_transaction_is_not_listed_afterwards(books, build, many, tmp_path, faults):
-    """A change that may have been made, of a transaction that the books do not list any more, is unknown.
-
-    So is one that was refused after a lost response: the first request may have been carried out.
-    """
+def test_change_of_an_unlisted_transaction_is_unknown(books, build, many, tmp_path, faults):
     plan, journal, left = many(1), tmp_path / "journal", [*faults]
     nothing = {"records": [], "next_page_token": None, "prev_page_token": None}
 
@@ -75,7 +69,6 @@ def test_change_whose_transaction_is_not_listed_afterwards(books, build, many, t
 
 
 def test_unreadable_books_after_sending_are_reported(books, build, plan, tmp_path):
-    """An item whose response is lost is unknown if the books cannot be read back."""
     transport = build.Faulty(on_put=build.only(2, "lost after"))
     transport._faults["GET"] = lambda *_: 503 if transport.puts else None
     with books.connected(transport) as client:
@@ -95,7 +88,6 @@ def small_batches(monkeypatch):
 
 @pytest.mark.usefixtures("small_batches")
 def test_unavailable_service_stops_the_run(books, build, many, tmp_path):
-    """Once the books cannot be read any more, the remaining items are not sent, and their reason says why."""
     plan = many(50)
     transport = build.Faulty(on_get=lambda *_: "lost before" if transport.puts >= 20 else None)
     with books.connected(transport) as client:
@@ -112,7 +104,6 @@ def test_unavailable_service_stops_the_run(books, build, many, tmp_path):
 @pytest.mark.usefixtures("small_batches")
 @pytest.mark.parametrize("fault", ["lost before", 408, 503, 429, 507])
 def test_run_stops_if_every_change_fails(books, build, many, tmp_path, fault):
-    """If every change fails although reads succeed, the run stops after a few attempts and says why."""
     plan = many(50)
     transport = build.Faulty(on_put=lambda *_: fault)
     with books.connected(transport) as client:
@@ -128,7 +119,6 @@ def test_run_stops_if_every_change_fails(books, build, many, tmp_path, fault):
 
 
 def test_failing_items_do_not_stop_the_rest(books, build, many, tmp_path):
-    """Many failing items in a row at the start are retried last; the others are done first."""
     plan = many(24)
     failing = {f"txn_{number}" for number in range(10, 22)}
 
@@ -142,7 +132,6 @@ def test_failing_items_do_not_stop_the_rest(books, build, many, tmp_path):
 
 
 def test_rate_limit_is_waited_for(books, build, many, tmp_path):
-    """A run waits for the rate limit of 15 changes as often as needed and completes."""
     plan = many(40)
     state = {"left": 15}
 

@@ -46,12 +46,10 @@ def checked(posted_books):
 
 
 def listed(check, *columns):
-    """Return columns of the findings."""
     return list(check.frame[list(columns)].itertuples(index=False, name=None))
 
 
 def test_a_category_that_the_past_does_not_have_is_found(checked):
-    """It states its past and how often such pasts held, and its entries are those of the transaction."""
     check = checked(*monthly(14), paid("2026-05-10", "ZOOM", "-16.00", "advertising"))
     assert listed(check, "kind", "counterparty", "category_ledger_name", "expected_category_ledger_name", "why") == [
         ("category", "ZOOM", "Advertising", "Software", "Software in 14 of its last 14")
@@ -78,14 +76,12 @@ def test_a_category_that_the_past_does_not_have_is_found(checked):
     ids=["short", "of both", "had it before", "of another"],
 )
 def test_nothing_is_said_where_the_past_is_not_clear(checked, past):
-    """Too few transactions, several categories, one that it had before, or another counterparty."""
     check = checked(*past, paid("2026-05-10", "ZOOM", "-16.00", "advertising"))
     assert not check.frame["kind"].eq("category").any()
 
 
 @pytest.mark.parametrize(("days", "is_found"), [(0, True), (3, True), (4, False)])
 def test_the_same_payment_twice_is_found(checked, days, is_found):
-    """Account, amount and counterparty, within three days; no plan takes it back."""
     second = str(dt.date(2026, 5, 10 + days))
     check = checked(*monthly(5), paid("2026-05-10", "SHOP", "-40.00"), paid(second, "SHOP", "-40.00"))
     assert [one for one in listed(check, "kind", "counterparty") if one[0] == "twice"] == [("twice", "SHOP")] * is_found
@@ -95,7 +91,6 @@ def test_the_same_payment_twice_is_found(checked, days, is_found):
 
 
 def test_a_habit_is_not_the_same_payment_twice(checked):
-    """Two coffees on one day, as on many; another amount or account; receipts of a party that pays often."""
     days = [str(day.date()) for day in pd.date_range("2026-02-02", "2026-05-08", freq="B")]
     coffees = [paid(day, "CAFE", "-4.00") for day in days for _ in range(2)]
     receipts = [paid(day, "STRIPE", "25.00", "sales") for day in days]
@@ -104,8 +99,7 @@ def test_a_habit_is_not_the_same_payment_twice(checked):
     assert checked(*coffees, *receipts, *others).frame.empty
 
 
-def test_an_amount_far_above_those_before_is_found(checked):
-    """More than three times the largest of ten or more."""
+def test_amount_above_three_times_the_largest_is_found(checked):
     check = checked(*monthly(10), paid("2026-05-10", "ZOOM", "-45.01"), *monthly(9, counterparty="X"))
     assert listed(check, "kind", "why") == [("amount", "at most 15.00 in 10 before")]
     assert checked(*monthly(10), paid("2026-05-10", "ZOOM", "-45.00")).frame.empty
@@ -113,7 +107,6 @@ def test_an_amount_far_above_those_before_is_found(checked):
 
 
 def test_lines_on_parents_and_without_text_are_found_together(checked):
-    """One finding for each ledger, whose figure is the sum of its lines."""
     check = checked(
         paid("2026-05-02", "A", "-5.00", "costs"), paid("2026-05-03", "B", "-6.00", "costs"),
         paid("2026-05-04", "", "-7.00"), paid("2026-04-04", "", "-8.00"),
@@ -128,14 +121,12 @@ def test_lines_on_parents_and_without_text_are_found_together(checked):
 
 
 def test_days_before_and_after_are_not_listed(checked):
-    """The past is all days before; what is after does not matter."""
     mistakes = [paid(day, "ZOOM", "-15.00", "advertising") for day in ("2026-04-20", "2026-06-01")]
     assert checked(*monthly(10), *mistakes).frame.empty
     assert len(checked(*monthly(10), *mistakes, period=("2026-04-01", "2026-04-30")).frame) == 1
 
 
 def test_from_a_finding_to_a_plan_and_back(checked, tmp_path):
-    """The expected category is proposed, applied and undone; what a person says is right is not listed again."""
     mistakes = [
         paid(f"2026-05-{day}", counterparty, "-15.00", "advertising")
         for day, counterparty in ((10, "ZOOM"), (20, "SLACK"))
@@ -160,8 +151,7 @@ def test_from_a_finding_to_a_plan_and_back(checked, tmp_path):
     assert len(aa.check_coding(checked.books.refresh(checked.client)).frame) == 2
 
 
-def test_days_that_were_not_loaded_are_refused(checked):
-    """So is a key that is none."""
+def test_days_not_loaded_and_unknown_keys_are_refused(checked):
     check = checked(*monthly(3))
     assert check.summary() == "Nothing to look at was found in May 2026 (UTC)."
     with pytest.raises(InputError, match="'category:x' is not a finding"):

@@ -88,7 +88,6 @@ def changes(books, user="job", since=0):
 
 
 def outcomes(finished):
-    """Return the outcome of each transaction that a command printed."""
     return {row["transaction_id"]: row["outcome"] for row in json.loads(finished.stdout)["outcomes"]}
 
 
@@ -97,8 +96,7 @@ WITHIN = {f"txn_{number}" for number in range(10, 16)}
 
 
 @pytest.mark.usefixtures("commands")
-def test_categorize(books, run_here, tmp_path, monkeypatch):
-    """A dry run sends nothing; a confirmed one changes what is within the limit, and lists the rest with reasons."""
+def test_categorize_changes_what_is_within_the_limit(books, run_here, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     dry = run_here(*CATEGORIZE, "--dry-run")
     assert dry.returncode == 0, dry.stderr
@@ -128,7 +126,6 @@ def test_categorize(books, run_here, tmp_path, monkeypatch):
 
 @pytest.mark.long
 def test_full_disk_and_changes_by_another_user(books, commands):
-    """On a full disk a run stops; the same journal completes its plan, and leaves what another user changed since."""
     before = books.snapshot()
     command = (*CATEGORIZE, "--confirm", "--journal", "job.journal", "--json")
     stopped = commands.run(*command, limit=3000)
@@ -155,8 +152,7 @@ def test_full_disk_and_changes_by_another_user(books, commands):
     assert books.snapshot() == before
 
 
-def test_two_runs_at_once(books, commands, fork_server, *, run_here, tmp_path):
-    """With two journals both runs are right, and no change is made twice; with one journal the second is refused."""
+def test_two_runs_at_once_make_no_change_twice(books, commands, fork_server, *, run_here, tmp_path):
     command = [*CATEGORIZE, "--confirm", "--json", "--journal"]
     command[command.index("rules.toml")] = str(tmp_path / "rules.toml")
     with running_with_faults(books.database, "latency:ms=200:on=recategorize_transaction") as slow:
@@ -218,7 +214,6 @@ def kill_at(fork_server, pid, journal, length):
 
 @pytest.mark.soak
 def test_killed_runs_with_lost_responses(books, build, commands, fork_server, *, tmp_path, soak_count):
-    """Killed anywhere, with a fifth of the responses lost, runs complete with their journals, and undo restores all."""
     before, kills = books.snapshot(), 0
     for seed in range(soak_count(100, fewer=1)):  # each seed runs many commands
         chance, first = random.Random(seed), len(books.audit())  # noqa: S311 (a reproducible test)
@@ -240,8 +235,6 @@ def test_killed_runs_with_lost_responses(books, build, commands, fork_server, *,
 
 
 def test_interrupted_run_states_how_to_go_on(books, build, plan, tmp_path, capsys):
-    """After Ctrl-C the journal is named, with the command that takes back what is done; before it exists nothing is."""
-
     def interrupt(count, _):
         if count == 2:
             raise KeyboardInterrupt
@@ -264,7 +257,6 @@ def test_interrupted_run_states_how_to_go_on(books, build, plan, tmp_path, capsy
     ("fault", "error", "by"), [(None, ServerFaultError, "category"), (503, RecategorizationIncompleteError, "ledger")]
 )
 def test_outcomes_are_printed_where_the_service_stops(books, build, plan, tmp_path, capsys, *, fault, error, by):
-    """What a run has done is printed, with how to take it back, if the report after it cannot be loaded."""
     transport = build.Faulty(on_put=build.only(4, fault))
     lost = {"cash-flow": lambda: transport.puts, "line-entries": lambda: fault and transport.puts > 3}
     transport._faults["GET"] = lambda _, request: 503 if lost[request.url.path.rpartition("/")[2]]() else None

@@ -33,7 +33,6 @@ STEPS = Counter(
 
 
 def joins(item):
-    """Return whether a change joins a part of a split with another one."""
     return item.updated_category_ledger_id in item.previous_categories
 
 
@@ -73,7 +72,6 @@ class Loop:
         self.make_plan()
 
     def lines(self, ledger_id):
-        """Return the lines of a ledger."""
         return list(self.client.iter_line_entries(ledger_id, DAY, DAY, time_zone="UTC"))
 
     def any_run(self):
@@ -81,7 +79,6 @@ class Loop:
         return self.chance.choice(sorted(self.planned))
 
     def categories_of(self, transaction_id):
-        """Return the categories that a transaction has."""
         return {self.now[line] for line, one in self.transaction_of.items() if one == transaction_id}
 
     def add(self, plan, *, joins=False):
@@ -287,7 +284,6 @@ class Loop:
 
 
 def test_nothing_is_lost_doubled_or_wrong(build, tmp_path_factory):
-    """Whatever happens between planning and undoing, every change and every outcome is as it should be."""
     with PostedBooks(tmp_path_factory.mktemp("books") / "books.db") as service:
 
         @settings(max_examples=settings.default.max_examples // 2)

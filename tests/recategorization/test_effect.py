@@ -40,7 +40,6 @@ AFTER = [("e1", "meals", "-0.10"), ("e2", "meals", "-0.20"), ("e3", "meals", "-0
 
 
 def differences(change):
-    """Return figure and amount of each difference."""
     exact = ReportDifferences.exact(change.differences).frame
     return {
         (None if what == "ending_cash_balance" else name, str(units))
@@ -48,8 +47,7 @@ def differences(change):
     }
 
 
-def test_as_predicted(moves, report):
-    """When every item is done, every figure is as predicted; ledgers that did not change are left out."""
+def test_done_items_give_every_predicted_figure(moves, report):
     predicted = moves.preview(report(*BEFORE))
     assert predicted.as_predicted is None
     assert predicted.summary() == "Cash flow report, Mar 2025 (UTC): 2 ledgers change."
@@ -68,8 +66,7 @@ def test_as_predicted(moves, report):
 
 
 @pytest.mark.parametrize("outcome", ["not_done", "unknown"])
-def test_items_that_are_not_done(build, moves, report, outcome):
-    """What is predicted is what the items in the books change, also one that was carried out after it was read."""
+def test_items_in_the_books_are_what_is_predicted(build, moves, report, outcome):
     found = build.found(moves, "done", outcome, "done")
     for second, made, predicted in ((BEFORE[1], 2, [-0.5, -0.2]), (AFTER[1], 3, [-0.7, 0.0])):
         change = moves.preview(report(*BEFORE)).check(report(AFTER[0], second, *AFTER[2:]), outcomes=found)
@@ -78,8 +75,7 @@ def test_items_that_are_not_done(build, moves, report, outcome):
         assert ("2 of 3 items in the books; 2 ledgers changed; every" in change.summary()) == (made == 2)
 
 
-def test_not_done_without_outcomes(moves, report):
-    """Without outcomes, everything is expected to be done."""
+def test_everything_is_expected_without_outcomes(moves, report):
     change = moves.preview(report(*BEFORE)).check(report(*BEFORE))
     assert change.summary().endswith(": 0 ledgers changed; 2 figures differ from the prediction.")
     assert differences(change) == {("out", "-0.70"), ("meals", "0.70")}
@@ -87,8 +83,7 @@ def test_not_done_without_outcomes(moves, report):
         change.raise_for_unexpected()
 
 
-def test_changes_by_another_user(build, moves, report):
-    """Ledgers and balances that another user changed are named, whatever the run had done."""
+def test_changes_by_another_user_are_named(build, moves, report):
     after = report(("e1", "rent", "-0.10"), *AFTER[1:3], ("e5", "out", "-1.00"), bank="-1.00")
     found = build.found(moves, "done", "done", "done")
     change = moves.preview(report(*BEFORE, bank="8.00")).check(after, outcomes=found)
@@ -109,7 +104,6 @@ def test_changes_by_another_user(build, moves, report):
 
 
 def test_what_is_not_done_is_told_from_what_others_changed(build, moves, report):
-    """The error states how many items are in the books, and only what they do not explain."""
     found = build.found(moves, "done", "done", "refused")
     others = report(*AFTER[:2], BEFORE[2], ("e4", "travel", "-9.00"))
     change = moves.preview(report(*BEFORE)).check(others, outcomes=found)
@@ -119,8 +113,7 @@ def test_what_is_not_done_is_told_from_what_others_changed(build, moves, report)
         change.raise_for_unexpected()
 
 
-def test_one_part_of_a_split(build, report):
-    """Of an entry with two items of which one is not done, only the other is predicted."""
+def test_one_part_of_a_split_is_predicted(build, report):
     plan = build.plan(
         None,
         build.item("t1", "bank", "out", "meals", entry="e1", opposing=["out", "in"]),
@@ -133,7 +126,6 @@ def test_one_part_of_a_split(build, report):
 
 
 def test_the_table_has_each_ledger(moves, report):
-    """Every amount that the report shows before and after, with the change that the plan makes, by name."""
     html = moves.preview(report(*BEFORE)).check(report(*AFTER))._repr_html_()
     assert re.findall(r"<th[^>]*>([^<]*)</th>", html)[:5] == ["name", "before", "change", "predicted", "after"]
     rows = [re.findall(r"<t[hd][^>]*>([^<]*)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", html)]
@@ -141,7 +133,6 @@ def test_the_table_has_each_ledger(moves, report):
 
 
 def test_reports_and_outcomes_must_belong_together(books, build, moves, report):
-    """Reports of other periods or filtered by tags, outcomes of another plan, and other types are refused."""
     effect, found = moves.preview(report(*BEFORE)), build.found(moves, "done", "done", "done")
     with pytest.raises(InputError, match="belong to another plan"):
         effect.check(report(*AFTER), outcomes=found.head(2))
@@ -152,7 +143,6 @@ def test_reports_and_outcomes_must_belong_together(books, build, moves, report):
 
 
 def test_preview_notes_items_without_effect(books, plan):
-    """A note names items whose lines are outside the period or have another category by now."""
     narrow = aa.load_cash_flow_report(books.client, "2025-03-11", "2025-03-31")
     preview = plan.preview(narrow)
     assert preview.frame.empty
@@ -165,7 +155,6 @@ def test_preview_notes_items_without_effect(books, plan):
 
 
 def test_preview_is_exact(build, report):
-    """The preview of a report is summed exactly, in text at 38 digits, in its frame to the nearest float."""
     plan = build.plan(None, build.item("t", "bank", "out", "in", entry="e"))
     amount = "-123456789012345678901234567890123456.78"
     large = plan.preview(report(("e", "out", amount), ("i", "in", "0.01")))
@@ -208,8 +197,7 @@ def totals(build):
 
 
 @pytest.mark.parametrize(("stated", "before", "predicted"), [("-6.50", "-6.50", "-15.70"), (None, "-6.10", "-15.30")])
-def test_totals_of_roots(totals, report, stated, before, predicted):
-    """Changes at any depth are in the total of the root, as the report states it, or else summed."""
+def test_totals_of_roots_have_changes_at_any_depth(totals, report, stated, before, predicted):
     made = report(*FLOWS, *MOVED)
     ledgers = made.exact().ledgers
     ledgers.loc[ledgers["ledger_id"] == "expenses", "total_net_cash_flow"] = stated and Decimal(stated)
@@ -219,8 +207,7 @@ def test_totals_of_roots(totals, report, stated, before, predicted):
     assert found.attrs["notes"] == ()
 
 
-def test_a_root_that_the_report_does_not_list(totals, report):
-    """A root without lines in the period starts at the sum of its ledgers, or at zero."""
+def test_root_that_is_not_listed_starts_at_its_ledgers(totals, report):
     _, rows = totals(report(FLOWS[2], *MOVED))
     assert rows[0] == ("expenses", "-3.00", "-9.20", "-12.20")
     _, rows = totals(report(*MOVED))
@@ -228,7 +215,6 @@ def test_a_root_that_the_report_does_not_list(totals, report):
 
 
 def test_unknown_parents_are_noted(totals, report):
-    """A ledger whose parent is not known, or that is not in the chart, is a total of its own, and is named."""
     found, rows = totals(
         report(*FLOWS, *MOVED, ("to gone", "out", "0.00")), parents=PARENTS | {"food": None}, food=False
     )

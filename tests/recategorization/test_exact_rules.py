@@ -59,13 +59,11 @@ def plan_rules(books, tmp_path):
 
 
 def reasons(made, plan=None):
-    """Return the reason of each transaction that a plan leaves."""
     left = left_by(plan or made[0], made[1])
     return dict(zip(left["transaction_id"], left["reason"], strict=True))
 
 
-def test_reasons(books, plan_rules):
-    """Each transaction is planned or left for one reason; the limit is exact, and joins of splits are left."""
+def test_each_transaction_is_planned_or_left_for_a_reason(books, plan_rules):
     made = plan_rules("144.00")
     planned = made[0].frame.set_index("transaction_id")
     assert planned["rule"].to_dict() == {"txn_0": "all coffee", "txn_2": "software", "txn_split": "tools"}
@@ -86,7 +84,6 @@ def test_reasons(books, plan_rules):
     assert set(joining[0].frame["transaction_id"]) == {"txn_0", "txn_2"}
 
 
-def test_rules_without_an_exact_one(rules):
-    """A job whose rules decide nothing by themselves is refused."""
+def test_job_whose_rules_decide_nothing_is_refused(rules):
     with pytest.raises(RulesError, match=r"no rule of .*rules\.toml is marked `exact = true`"):
         plan_exact_rules(Queue.without_rows(), rules, Ledgers.without_rows(), max_amount=Decimal(100))

@@ -8,7 +8,6 @@ from accounting_analytics.core.errors import PlanError
 
 
 def test_journal_is_enough_to_undo_a_run(books, build, plan, tmp_path):
-    """The journal has the plan, the instance and, per item, its ledger, previous categories and who changed it."""
     aa.apply_plan(books.client, plan, journal=tmp_path / "journal", confirm=True, modified_by="ana")
     header, *rest = build.events(tmp_path / "journal")
     assert (header["event"], header["plan_id"], header["instance_id"]) == ("plan", plan.plan_id, books.instance)
@@ -30,7 +29,6 @@ def test_journal_is_enough_to_undo_a_run(books, build, plan, tmp_path):
 
 
 def test_a_suggestion_is_recorded_with_its_reason(books, build, tmp_path):
-    """The journal has why a category was suggested, and how certain that was; undoing it is no suggestion."""
     ledgers, lines = books.load()
     why = {"confidence": 0.99, "reason": "all of 9 past transactions in Meals"}
     proposals = build.proposals(aa.uncategorized_queue(aa.Books(lines, ledgers)), {"txn_0": books.meals}, **why)
@@ -43,7 +41,6 @@ def test_a_suggestion_is_recorded_with_its_reason(books, build, tmp_path):
 
 
 def test_run_that_ends_says_so(books, build, plan, applied):
-    """The last line of a run has counts; one that is killed has none, and the intent of what it was sending."""
     end = build.events(applied)[-1]
     assert (end["event"], end["sent"], end["outcomes"]) == ("end", 4, {"done": 4})
     aa.apply_plan(books.client, plan, journal=applied, confirm=True)
@@ -72,7 +69,6 @@ def damaged_copies(lines):
 
 
 def test_every_edit_is_found(books, plan, applied):
-    """A line that was changed, removed, moved, repeated or lost its hash is named; nothing is sent."""
     made = len(books.audit())
     content = applied.read_bytes()
     lines = content.splitlines(keepends=True)
@@ -96,7 +92,6 @@ def test_every_edit_is_found(books, plan, applied):
 
 
 def test_undo_states_what_a_resumed_journal_lost(books, plan, applied):
-    """After a journal lost lines and was resumed, undoing it states how many changes of the plan it does not have."""
     assert aa.undo_plan(books.client, applied).notes == ()
     lines = applied.read_bytes().splitlines(keepends=True)
     (second, *_) = [number for number, line in enumerate(lines) if b'"intent"' in line][1:]
@@ -108,7 +103,6 @@ def test_undo_states_what_a_resumed_journal_lost(books, plan, applied):
 
 
 def test_only_the_owner_may_read_a_journal_and_a_plan(books, plan, applied):
-    """A journal and a plan file are private, whatever the umask; the mode of an existing journal stays."""
     plan.save(applied.with_name("plan.csv"))
     plan.save(applied.with_name("plan.xlsx"))
     for name in ("run.journal", "plan.csv", "plan.xlsx"):

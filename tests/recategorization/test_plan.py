@@ -21,21 +21,18 @@ from accounting_analytics.core.schemas import PlanTotals
     ],
 )
 def test_contradictions_are_refused(build, items, message):
-    """Items that change nothing, appear twice, contradict or depend on each other are refused."""
     with pytest.raises(PlanError, match=message):
         build.plan(None, *(build.item(t, "bank", before, after, entry=entry) for t, before, after, entry in items))
 
 
 @pytest.mark.parametrize("column", ["transaction_id", "category_ledger_id"])
 def test_an_empty_id_is_refused(build, column):
-    """An item without an id cannot be sent, so it is refused before anything is."""
     frame = build.plan(None, build.item("t1", "bank", "out", "meals", entry="e1")).frame
     with pytest.raises(FrameError, match=f"{column}: empty where a value is required"):
         aa.Plan.from_frame(frame.assign(**{column: ""}))
 
 
 def test_plan_id_depends_on_the_changes_only(build):
-    """Another order or description leaves plan_id unchanged; another category changes it."""
     items = [build.item(f"t{number}", "bank", "out", "meals") for number in range(3)]
     plan = build.plan("one", *items)
     assert build.plan("one", *reversed(items)).plan_id == plan.plan_id
@@ -45,7 +42,6 @@ def test_plan_id_depends_on_the_changes_only(build):
 
 
 def test_plan_is_immutable(build):
-    """Writing to its frame changes a copy."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals"))
     frame = plan.frame
     frame.loc[0, "updated_category_ledger_id"] = "bank"
@@ -55,15 +51,13 @@ def test_plan_is_immutable(build):
 
 
 def test_amounts_are_printed_with_every_digit(build):
-    """Text and HTML of a plan show amounts with separators and all digits."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals", amount=Decimal("-1234.50")))
     assert plan.frame["transaction_amount"].tolist() == [-1234.5]
     assert " -1,234.50 " in repr(plan)
     assert "<td>-1,234.50</td>" in plan._repr_html_()
 
 
-def test_minutes(build):
-    """A plan states how long its changes take at 320 requests per minute, reads not counted."""
+def test_plan_states_minutes_at_320_requests_each(build):
     items = (build.item(f"txn_{number}", "bank", "out", "meals") for number in range(80))
     assert build.plan(None, *items).minutes == 0.25
 
@@ -88,13 +82,11 @@ def sums(build):
 
 
 def rows(table, *columns):
-    """Return the exact rows of some columns."""
     exact = PlanTotals.exact(table).frame
     return list(exact[list(columns)].itertuples(index=False, name=None))
 
 
-def test_counts_and_sums(sums):
-    """Each rule and each category has its count and the exact sum of what is recategorized, largest first."""
+def test_rules_and_categories_have_counts_and_exact_sums(sums):
     assert rows(sums.totals("rule"), "rule", "item_count", "amount") == [
         ("refunds", 2, Decimal("-26.70")),
         ("coffee", 2, Decimal("-8.30")),
@@ -110,8 +102,7 @@ def test_counts_and_sums(sums):
         sums.totals(["rule"])
 
 
-def test_outcomes(build, sums):
-    """With outcomes each rule and category is divided by them; what is not done comes first."""
+def test_outcomes_divide_rules_and_categories(build, sums):
     found = build.found(sums, "done", "unknown", "done", "done")
     assert rows(sums.totals("rule", found), "rule", "outcome", "item_count", "amount") == [
         ("coffee", "unknown", 1, Decimal("-4.20")),
@@ -127,7 +118,6 @@ def test_outcomes(build, sums):
 
 
 def test_sums_are_exact(build):
-    """Amounts of 38 digits are summed without rounding; the totals, which have floats, name the sum."""
     items = (build.item(f"t{n}", "bank", "out", "Meals", amount=Decimal("9" * 35 + ".99")) for n in range(10))
     plan = build.plan(None, *items)
     assert plan.exact_totals("rule")["amount"].tolist() == [Decimal("9" * 36 + ".90")]
@@ -135,8 +125,7 @@ def test_sums_are_exact(build):
         plan.totals("rule")
 
 
-def test_outcomes_of_another_plan(build, sums):
-    """Outcomes of other items, and what is not a table, are refused; a table read from a file is not."""
+def test_outcomes_of_another_plan_are_refused(build, sums):
     found = build.found(sums, *["done"] * 4)
     assert len(sums.totals("rule", found.astype(object))) == 2
     for other in (found.head(3), found.iloc[::-1]):
@@ -154,7 +143,6 @@ def proposed(books, rules):
 
 
 def test_edit_of_the_name_alone_is_refused(proposed):
-    """A name that disagrees with the id is refused with the row that was edited."""
     ledgers, proposals = proposed
     (label,) = proposals.index[proposals["transaction_id"] == "txn_1"]
     edited = proposals.copy()
@@ -166,7 +154,6 @@ def test_edit_of_the_name_alone_is_refused(proposed):
 
 
 def test_a_whole_column_may_be_cleared_or_be_dropped(proposed):
-    """A column without any value is filled from the other; without the column the frame is refused."""
     ledgers, proposals = proposed
     expected = aa.plan_recategorization(proposals, books_of(ledgers)).frame
     for column in ("updated_category_ledger_id", "updated_category_ledger_name"):

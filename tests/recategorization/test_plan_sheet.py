@@ -39,8 +39,7 @@ def cells_of(file):
     return list(csv.reader(io.StringIO(file.read_bytes().decode("utf-8-sig"), newline="")))
 
 
-def test_large_amounts_survive(build, tmp_path):
-    """A plan with an amount of too many digits for float64 is saved and read exactly; its frame names the amount."""
+def test_large_amounts_survive_a_plan_file(build, tmp_path):
     for amount in ("-9999999999999.99", "-10000000000000.00"):
         plan = build.plan(None, build.item("t", "bank", "out", "meals", amount=Decimal(amount)))
         plan.save(tmp_path / "plan.csv")
@@ -72,7 +71,6 @@ NOT_AS_SAVED = "is not as the plan was saved: a cell or row was changed, added o
     ],
 )
 def test_edited_plans_are_refused(build, tmp_path, old, new, message):
-    """Whatever a person changed in a file is refused in one line, and so are rows that were left out or added."""
     file = tmp_path / "plan.csv"
     cells = {"description": "coffee", "updated_category_ledger_name": "Name of meals"}
     build.plan("inst", *(build.item(f"txn_{number}", "bank", "out", "meals", **cells) for number in range(2))).save(
@@ -120,7 +118,6 @@ def date_texts(instant):
 @settings.get_profile("slow")
 @given(choices=st.data())
 def test_what_a_spreadsheet_saves_loads_to_the_same_items(build, tmp_path_factory, *, choices):
-    """Rows sorted, columns moved and added, other separators, marks, dates, encodings: the same items."""
     draw, file = choices.draw, tmp_path_factory.mktemp("plan") / "plan.csv"
     plan = draw(plans(build))
     plan.save(file)
@@ -151,7 +148,6 @@ def test_what_a_spreadsheet_saves_loads_to_the_same_items(build, tmp_path_factor
 
 
 def test_file_errors_name_the_cause(build, tmp_path):
-    """A missing folder and a missing file are plan errors that name the cause."""
     plan = build.plan(None, build.item("t", "bank", "out", "meals"))
     with pytest.raises(PlanError, match=r"plan was not saved: .* cannot be written"):
         plan.save(tmp_path / "nowhere" / "plan.csv")
@@ -179,7 +175,6 @@ def edit_workbook(file, change):
 
 
 def test_cells_of_a_workbook_have_types(file):
-    """Ids and formulas are text, amounts are numbers with a format, instants are dates; only the owner may read it."""
     rows = [[cell.value for cell in row] for row in openpyxl.load_workbook(file)["plan"].iter_rows()]
     first = dict(zip(rows[0], rows[1], strict=True))
     assert (first["transaction_id"], first["description"], first["instance_id"]) == ("00123", "=1+1", "007")
@@ -191,7 +186,6 @@ def test_cells_of_a_workbook_have_types(file):
 
 
 def test_saved_workbook_loads_unchanged(file, build):
-    """All columns, ids and digits survive, also after a spreadsheet saved the file again."""
     loaded = aa.Plan.load(file)
     assert loaded.frame["transaction_id"].tolist() == ["00123", "1e5", "t"]
     assert loaded.frame["ledger_id"].tolist() == ["bank", "'bank", "bank"]
@@ -203,8 +197,6 @@ def test_saved_workbook_loads_unchanged(file, build):
 
 
 def test_edits_of_a_workbook_are_refused(file):
-    """Columns and sheets may be added, and the sheet renamed; a row that is left out makes it another plan."""
-
     def add(sheet):
         column = sheet.max_column + 1
         sheet.cell(1, column, "my comment")
@@ -228,8 +220,7 @@ def test_edits_of_a_workbook_are_refused(file):
         ({"journal_entry_id": "a\x01"}, "is not text of a workbook"),
     ],
 )
-def test_plans_that_do_not_fit(build, tmp_path, cells, reason):
-    """A plan that a workbook cannot hold exactly is refused before anything is written; CSV can hold it."""
+def test_plans_that_a_workbook_cannot_hold_are_refused(build, tmp_path, cells, reason):
     plan = build.plan(None, build.item("t", "bank", "out", "meals") | cells)
     with pytest.raises(PlanError) as caught:
         plan.save(tmp_path / "plan.xlsx")
@@ -239,8 +230,7 @@ def test_plans_that_do_not_fit(build, tmp_path, cells, reason):
     plan.save(tmp_path / "plan.csv")
 
 
-def test_missing_extra(file, monkeypatch):
-    """Without the extra the message says what to install, before a plan is made too."""
+def test_missing_extra_says_what_to_install(file, monkeypatch):
     plan = aa.Plan.load(file)
     for module, run in (("xlsxwriter", plan.save), ("openpyxl", aa.Plan.load)):
         monkeypatch.setitem(sys.modules, module, None)

@@ -28,7 +28,6 @@ def applied(books, loaded, plan, tmp_path):
 
 @pytest.mark.usefixtures("applied")
 def test_books_and_results_say_that_they_are_old(loaded):
-    """The books, the queue and what is calculated from them say it, until they are loaded again."""
     results = [loaded, aa.income_statement(loaded), aa.recompute_cash_flow(loaded), aa.reconcile(loaded)]
     for found in (*(one.notes for one in results), aa.notes(aa.uncategorized_queue(loaded))):
         assert sum(note.startswith(OLD) for note in found) == 1
@@ -37,7 +36,6 @@ def test_books_and_results_say_that_they_are_old(loaded):
 
 
 def test_only_changes_are_noted(books, loaded, plan, applied, tmp_path):
-    """A run that changed something says that books are old, an undo too; a dry run and one without an effect do not."""
     assert aa.notes(applied) == (
         "Books that were loaded before show the old categories: books.refresh(client) loads them again.",
     )
@@ -54,7 +52,6 @@ def test_only_changes_are_noted(books, loaded, plan, applied, tmp_path):
 
 @pytest.mark.usefixtures("applied")
 def test_refreshed_books_say_which_lines_changed(books, loaded, plan):
-    """The same days, period and reports are loaded; the lines that differ are there as they were and as they are."""
     earlier = loaded.of("2025-03-10")
     new = earlier.refresh(books.client)
     assert (new.period, new.extent.days) == (earlier.period, loaded.extent.days)
@@ -76,7 +73,6 @@ def test_refreshed_books_say_which_lines_changed(books, loaded, plan):
 
 @pytest.mark.usefixtures("applied")
 def test_refreshed_books_keep_the_opening_that_was_given(books):
-    """Books that began with balances that a person gave begin with them again."""
     given = aa.load_books(books.client, DAYS, since=DAYS[0], opening=(DAYS[0], {"led_bank": Decimal("100.00")}))
     new = given.refresh(books.client)
     assert new.opening == given.opening
@@ -86,7 +82,6 @@ def test_refreshed_books_keep_the_opening_that_was_given(books):
 
 
 def test_local_books_are_refreshed_after_a_sync(books, plan, tmp_path):
-    """Books of a folder are old until they are synced and read again."""
     local = aa.LocalBooks.open(tmp_path / "books")
     local.sync(books.client, start_date=DAYS[0], end_date=DAYS[1], progress=False)
     loaded = aa.load_books(local)
@@ -98,8 +93,7 @@ def test_local_books_are_refreshed_after_a_sync(books, plan, tmp_path):
     assert new.version == loaded.version + 1
 
 
-def test_what_cannot_be_refreshed(books, loaded, demo_company):
-    """Books of frames, of a choice of lines, of another service, and what is no client are refused."""
+def test_books_that_cannot_be_refreshed_are_refused(books, loaded, demo_company):
     refused = {
         "made of frames; load_books": lambda: aa.Books(loaded.lines, loaded.ledgers).refresh(books.client),
         "these are 'two'": lambda: loaded.with_lines(loaded.lines.head(2), label="two").refresh(books.client),

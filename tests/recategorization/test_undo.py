@@ -11,7 +11,6 @@ from accounting_analytics.core.errors import PlanError
 
 
 def test_undo_restores_everything(books, plan, tmp_path):
-    """After undoing a run, line entries, categories and the report are as before; the audit log has both changes."""
     before = books.snapshot()
     aa.apply_plan(books.client, plan, journal=tmp_path / "run.journal", confirm=True, modified_by="ana")
     undo = aa.undo_plan(books.client, tmp_path / "run.journal")
@@ -25,7 +24,6 @@ def test_undo_restores_everything(books, plan, tmp_path):
 
 
 def test_undo_plan_is_readable(books, plan, applied):
-    """An item has the description, the amounts and the group of the change that it takes back."""
     undo = aa.undo_plan(books.client, applied)
     mine, theirs = (one.frame.set_index("transaction_id").sort_index() for one in (undo, plan))
     for name in ("ledger_id", "journal_entry_id", "datetime", "description", "transaction_amount"):
@@ -35,8 +33,7 @@ def test_undo_plan_is_readable(books, plan, applied):
     assert set(mine.loc["txn_split", "opposing_ledger_ids"].split("|")) == {books.meals, books.rent}
 
 
-def test_undo_of_groups_and_transactions(books, plan, applied, tmp_path):
-    """Only the changes of the groups and transactions that are named are taken back; the rest can be undone later."""
+def test_named_groups_and_transactions_alone_are_undone(books, plan, applied, tmp_path):
     groups = plan.frame.set_index("transaction_id")["group_id"]
     assert groups["txn_split"] != groups["txn_0"] != ""
     wanted = {one for one in groups.index if groups[one] == groups["txn_0"]} | {"txn_split"}
@@ -59,14 +56,12 @@ def test_undo_of_groups_and_transactions(books, plan, applied, tmp_path):
     ("text", "hint"),
     [("txn_00", "did you mean 'txn_0' or "), ("nothing of this kind", "it has 4 changes of 3 groups; without")],
 )
-def test_undo_of_an_unknown_group(books, applied, text, hint):
-    """What is misspelt is refused with what is meant, and what is unknown with what there is."""
+def test_unknown_groups_are_refused_with_those_that_exist(books, applied, text, hint):
     with pytest.raises(PlanError, match=re.escape(f"no change of group or transaction '{text}'; {hint}")):
         aa.undo_plan(books.client, applied, groups=["txn_1", text])
 
 
 def test_changes_by_other_users_stay(books, build, applied, tmp_path):
-    """A transaction that another user changed since, before or after planning the undo, is not changed."""
     books.move("txn_0", books.meals, books.rent)
     books.move("txn_split", books.rent, books.software)  # the other part of the split
     undo = aa.undo_plan(books.client, applied)
@@ -80,7 +75,6 @@ def test_changes_by_other_users_stay(books, build, applied, tmp_path):
 
 
 def test_joined_parts_are_refused(books, build, tmp_path):
-    """A part that joined another part, whether planned or not before, cannot be restored; the rest is."""
     joining = build.plan(
         books.instance,
         build.item("txn_split", books.bank, books.outflow, books.rent, opposing=[books.outflow, books.rent]),
@@ -95,8 +89,7 @@ def test_joined_parts_are_refused(books, build, tmp_path):
     assert undo.notes[0].endswith("on 2025-03-10, -1.50 (txn_split).")
 
 
-def test_journal_without_its_end(books, applied):
-    """A journal that was cut at the end of a line is undone only where that is asked for, and the plan says so."""
+def test_journal_without_its_end_is_undone_only_on_request(books, applied):
     lines = applied.read_text().splitlines(keepends=True)
     applied.write_text("".join(lines[:7]))
     with pytest.raises(PlanError, match=r"has no end line: .*incomplete=True \(--incomplete\)"):
@@ -110,8 +103,7 @@ def test_journal_without_its_end(books, applied):
         aa.undo_plan(books.client, applied, incomplete="False")
 
 
-def test_unusable_journals(books, build, applied, tmp_path):
-    """A missing journal, one of another instance and one that a run uses are refused."""
+def test_unusable_journals_are_refused(books, build, applied, tmp_path):
     with pytest.raises(PlanError, match="does not exist or is empty; pass the journal of the run"):
         aa.undo_plan(books.client, tmp_path / "nowhere")
     assert list(tmp_path.glob("nowhere*")) == []
@@ -122,8 +114,7 @@ def test_unusable_journals(books, build, applied, tmp_path):
         aa.undo_plan(books.client, applied)
 
 
-def test_undo_of_a_change_whose_response_was_not_recorded(books, build, many, tmp_path):
-    """A resumed run records that the change of a killed run is done: it can be undone, and is not sent again then."""
+def test_unrecorded_change_of_a_killed_run_can_be_undone(books, build, many, tmp_path):
     plan, journal = many(1), tmp_path / "journal"
 
     def killed():
@@ -145,7 +136,6 @@ def test_undo_of_a_change_whose_response_was_not_recorded(books, build, many, tm
 
 
 def test_verify_and_apply_agree_after_an_undo(books, plan, tmp_path):
-    """What an own undo changed back has one outcome, whether the plan is verified or applied again, at once."""
     journal = tmp_path / "journal"
     aa.apply_plan(books.client, plan, journal=journal, confirm=True)
     aa.apply_plan(books.client, aa.undo_plan(books.client, journal), journal=tmp_path / "undo", confirm=True)

@@ -62,7 +62,6 @@ def queue(make_queue):
 
 @pytest.fixture
 def review(propose, queue, ledgers, tmp_path):
-    """Return a review of the queue with its proposals."""
     return aa.review(books_of(ledgers), queue, proposals=propose(queue), rules_file=tmp_path / "rules.toml")
 
 

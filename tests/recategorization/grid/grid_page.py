@@ -77,7 +77,6 @@ class GridPage:
         return f"{found}.filter(one => one.innerText.includes({json.dumps(text)}))[{number}]"
 
     def texts(self, selector):
-        """Return the texts of elements."""
         return self.browser.evaluate(f"[...{GRID}.querySelectorAll({json.dumps(selector)})].map(one => one.innerText)")
 
     def click(self, selector, text="", *, part="", modifiers=0):
@@ -92,7 +91,6 @@ class GridPage:
         return self.answer()
 
     def type(self, text):
-        """Type a text key by key."""
         self.browser.type(text)
         return self.answer()
 

@@ -28,7 +28,6 @@ CHART = [
 
 
 def make_chart(build, rows=CHART):
-    """Return a chart of accounts."""
     columns = dict(zip(COLUMNS, zip(*rows, strict=True), strict=True))
     return build.ledgers(columns.pop("id"), **columns)
 

@@ -27,13 +27,11 @@ def page(browser, tmp_path, review):
 
 
 def decided(review):
-    """Return the new category of each decided transaction."""
     frame = review.decisions
     return dict(zip(frame["transaction_id"], frame["updated_category_ledger_id"], strict=True))
 
 
 def test_groups_unfold_into_transactions(page):
-    """A press on the arrow shows the transactions of a group, with their days and amounts."""
     assert [row[2] for row in page.rows()] == [
         *("ACME CORP INVOICE", "UBER TRIP", "CORNER DELI", "PAYMENT THANK YOU", "TRANSFER TO CARD", "COSTCO")
     ]
@@ -58,7 +56,6 @@ def test_groups_unfold_into_transactions(page):
 
 
 def test_a_category_is_typed_once_for_what_is_ticked(page, review):
-    """Ticks with the mouse and Shift, then a letter opens the list of categories, and Enter fills what is ticked."""
     page.click(".row", "UBER TRIP", part=".tick")
     page.click(".row", "TRANSFER TO CARD", part=".tick", modifiers=SHIFT)
     page.click(".row", "PAYMENT", part=".tick")
@@ -74,7 +71,6 @@ def test_a_category_is_typed_once_for_what_is_ticked(page, review):
 
 
 def test_keys_do_everything(page, review):
-    """Without a mouse: move, unfold, tick, type, accept, skip, repeat, undo and redo."""
     page.browser.evaluate(f"{GRID}.querySelector('[role=grid]').focus()")
     page.press("ArrowDown")
     page.press("ArrowRight")
@@ -108,7 +104,6 @@ def test_keys_do_everything(page, review):
 
 
 def test_search_filter_and_sort(page, review):
-    """Words of counterparty, text, day and amount find; a tick on a group takes only what is found; ticks stay."""
     page.click(".search")
     page.type("trip 30.01")
     assert [row[4] for row in page.rows()] == ["1 of 3"]
@@ -143,8 +138,7 @@ def set_value(page, selector, value):
     )
 
 
-def test_buttons_of_a_row(page, review, tmp_path):
-    """Accept, skip and decide again act on their row, undo and redo say on what; a rule is made of one counterparty."""
+def test_buttons_act_on_their_row(page, review, tmp_path):
     page.click(".row", "CORNER DELI", part=".tick")
     page.click(".row", "UBER TRIP", part="[data-action=accept]")
     page.click(".row", "ACME", part="[data-action=skip]")
@@ -164,7 +158,6 @@ def test_buttons_of_a_row(page, review, tmp_path):
 
 
 def test_a_page_that_is_loaded_again_loses_nothing(page, review):
-    """Decisions, ticks, search and unfolded groups are those of the page before."""
     page.click(".row", "UBER TRIP", part="[data-action=accept]")
     page.click(".row", "CORNER DELI", part=".fold")
     page.click(".row", "CORNER DELI", part=".tick")
@@ -178,7 +171,6 @@ def test_a_page_that_is_loaded_again_loses_nothing(page, review):
 
 
 def test_two_views_show_one_record(page, review):
-    """What is decided in one view, or in Python, is in the other; each has its own search."""
     page.browser.evaluate("show(document.body.appendChild(document.createElement('div')))")
     page.click(".row", "UBER TRIP", part="[data-action=accept]")
     review.assign("deli-1", "meals")
@@ -192,7 +184,6 @@ def test_two_views_show_one_record(page, review):
 
 
 def test_a_group_shows_which_proposal_is_missing(browser, tmp_path, propose, queue, ledgers):
-    """Of mixed proposals each has its number, and the transactions without one are named by day and amount."""
     proposals = propose(queue, {"uber-1": "travel", "uber-2": "meals"})
     page = GridPage(browser, tmp_path, aa.review(books_of(ledgers), queue, proposals=proposals))
     page.open()
@@ -200,7 +191,6 @@ def test_a_group_shows_which_proposal_is_missing(browser, tmp_path, propose, que
 
 
 def test_a_category_that_does_not_exist_is_named(page, review):
-    """Enter on a misspelt category says so at once, with the nearest name, and the text stays to be corrected."""
     page.click(".row", "CORNER DELI", part=".counterparty .first")
     page.type("Travl")
     assert page.texts(".choices li") == []
@@ -213,7 +203,6 @@ def test_a_category_that_does_not_exist_is_named(page, review):
 
 @pytest.mark.parametrize("width", [800, 390])
 def test_the_text_of_a_row_has_a_line_of_its_own(page, review, width):
-    """In a narrow window the text of a transaction is above its day and as wide as the row, below the totals."""
     review.assign("deli-1", "meals")
     page.open(width=width)
     page.click(".row", "UBER TRIP", part=".fold")
@@ -235,8 +224,7 @@ def test_the_text_of_a_row_has_a_line_of_its_own(page, review, width):
     assert page.browser.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_a_kernel_that_does_not_answer(page):
-    """The grid says that it waits, and goes on when the answer arrives."""
+def test_grid_waits_for_a_kernel_that_does_not_answer(page):
     page.browser.evaluate(f"{page.element('button', 'Skip')}.click()")
     page.browser.wait_until(f"{GRID}.querySelector('.status').innerText.startsWith('Waiting for the kernel')")
     assert page.answer() == "1 transaction skipped: no plan changes them."
@@ -254,7 +242,6 @@ def hostile(browser, tmp_path, make_queue, propose, ledgers):
 
 
 def test_texts_of_the_books_do_not_run(hostile):
-    """Markup in descriptions, categories and rules is shown as text everywhere, and nothing is requested."""
     for _ in range(3):
         hostile.click(".row.group", part=".tick")
         hostile.click(".row.group", part=".fold")
@@ -270,7 +257,6 @@ def test_texts_of_the_books_do_not_run(hostile):
     "look", [{"scheme": "dark"}, {"width": 390}, *also_long({}, {"width": 800}, {"width": 390, "scheme": "dark"})]
 )
 def test_the_grid_is_accessible(page, review, look):
-    """Nothing serious is found by axe-core in either colours, at 800 pixels, and with the list of categories open."""
     review.accept("uber-1")
     review.skip("client")
     page.open(**look)
@@ -285,8 +271,7 @@ def test_the_grid_is_accessible(page, review, look):
     assert page.browser.evaluate("document.documentElement.scrollWidth") <= look.get("width", 1280)
 
 
-def test_the_grid_is_a_grid(page):
-    """Rows have their numbers and ticks, the marked row is the active descendant, and the focus is visible."""
+def test_rows_and_focus_have_their_accessible_roles(page):
     page.browser.evaluate(f"{GRID}.querySelector('[role=grid]').focus()")
     page.press("ArrowDown")
     page.press("Space")
@@ -314,8 +299,7 @@ def many(browser, tmp_path_factory, make_queue, ledgers):
     return GridPage(browser, tmp_path_factory.mktemp("many"), aa.review(books_of(ledgers), make_queue(rows)))
 
 
-def test_a_press_on_a_row_that_moves(many):
-    """Rows that stay in sight while the grid is scrolled keep their elements, so that no press is lost."""
+def test_press_on_a_row_that_moves_is_not_lost(many):
     many.open()
     grid = f"{GRID}.querySelector('[role=grid]')"
     kept = "[...document.querySelectorAll('.row')].filter(one => one.isMarked).length"
@@ -330,7 +314,6 @@ def test_a_press_on_a_row_that_moves(many):
 
 
 def test_only_rows_in_sight_are_drawn(many):
-    """Of 5,000 transactions a screen is drawn, also at the end, and all are found, ticked and decided."""
     many.open()
     assert many.browser.evaluate(f"{GRID}.querySelectorAll('.row').length") < 40
     many.click(".head .tick")

@@ -96,7 +96,6 @@ class Lab:
         self.browser.wait_until(f"{CELLS}.length === 3 && !document.querySelector('#jupyterlab-splash') && {IDLE}")
 
     def run(self, cell):
-        """Run a cell."""
         self.browser.wait_until(
             f"({CELLS}[{cell}].querySelector('.cm-content')?.focus(), {CELLS}[{cell}].querySelector('.cm-focused'))"
         )
@@ -117,18 +116,15 @@ class Lab:
         self.browser.wait_until(f"{GRID}?.innerText.includes({text!r})")
 
     def element(self, selector, text=""):
-        """Return an expression of an element of the grid with a text."""
         return f"[...{GRID}.querySelectorAll({selector!r})].find(one => one.innerText.includes({text!r}))"
 
     def choose(self, label, value):
-        """Choose from a list."""
         select = f"{GRID}.querySelector('select[aria-label={label}]')"
         self.browser.evaluate(f"({select}.value = {value!r}, {select}.dispatchEvent(new Event('change')))")
 
 
 @pytest.mark.parametrize("copies", [[], pytest.param(["trusted", "untrusted"], marks=pytest.mark.long)])
 def test_a_review_from_the_filter_to_the_books(browser, lab, tmp_path, company, copies):
-    """Forty groups get one category, one is rejected, a rule is made, the page loaded again: the audit has that."""
     notebook = Lab(browser, lab, tmp_path)
     notebook.open()
     notebook.run(0)

@@ -28,12 +28,10 @@ def decided(review):
 
 
 def categories(review):
-    """Return the new category of each decided transaction."""
     return {key: category for key, (category, _) in decided(review).items()}
 
 
 def test_groups_have_the_order_of_the_queue(review, queue):
-    """Merchants come first, most money first, then transfers and splits, as in the groups of the queue."""
     assert review.frame["counterparty"].tolist() == aa.group_queue(queue)["counterparty"].tolist()
     assert review.frame["amount"].tolist() == list(
         map(Decimal, ("900.00", "-60.00", "-25.00", "500.00", "-500.00", "-30.00"))
@@ -42,7 +40,6 @@ def test_groups_have_the_order_of_the_queue(review, queue):
 
 
 def test_nothing_is_decided_that_was_not_accepted(review):
-    """A proposal is in no decision and in no plan until a person accepts it."""
     assert review.decisions.empty
     assert len(review.plan()) == 0
     assert review.accept("uber-1") == "1 transaction, -20.00, accepted."
@@ -51,7 +48,6 @@ def test_nothing_is_decided_that_was_not_accepted(review):
 
 
 def test_a_category_for_groups_and_transactions(review, groups, queue, ledgers):
-    """A category is an id, name or path; the plan is that of the same decisions in a mapping."""
     assert review.assign(groups["CORNER DELI"], "Expenses:Meals") == "2 transactions, -25.00, set to Meals."
     review.assign([groups["UBER TRIP"], "client"], "travel")
     review.assign("uber-2", "Meals")
@@ -80,7 +76,6 @@ def test_a_category_for_groups_and_transactions(review, groups, queue, ledgers):
 
 
 def test_doubtful_categories_are_named(review):
-    """A receipt that becomes an expense, and a parent ledger, are said where they are chosen, and in the notes."""
     assert review.assign("client", "travel").endswith(
         "1 receipt, 900.00, proposed for 'Travel', which is an expense: check that refunds are meant."
     )
@@ -92,7 +87,6 @@ def test_doubtful_categories_are_named(review):
 
 
 def test_what_is_skipped_is_not_accepted(review, groups):
-    """A skipped transaction stays uncategorized when all is accepted, and is open again when it is cleared."""
     assert review.skip("uber-2") == "1 transaction skipped: no plan changes them."
     review.accept()
     assert categories(review) == {"uber-1": "travel", "uber-3": "travel", "client": "sales", "split": "meals"}
@@ -104,7 +98,6 @@ def test_what_is_skipped_is_not_accepted(review, groups):
 
 
 def test_a_split_keeps_its_categories(review, groups):
-    """A split takes what is proposed for its uncategorized part, and no other category, alone or among others."""
     with pytest.raises(InputError, match="is split"):
         review.assign("split", "travel")
     assert review.assign(["split", "uber-1"], "meals") == (
@@ -127,7 +120,6 @@ def test_a_split_keeps_its_categories(review, groups):
     ],
 )
 def test_refused_calls_change_nothing(review, call, message):
-    """An unknown id or category is refused with a sentence."""
     with pytest.raises(InputError, match=message):
         call(review)
     assert review.decisions.empty
@@ -169,7 +161,6 @@ ACTIONS = st.lists(
 @settings.get_profile("slow")
 @given(actions=ACTIONS)
 def test_any_decisions_are_those_of_a_naive_record(make_queue, ledgers, actions):
-    """Any steps, undone and done again, are those of copies of a list, and the effect is the sum of what is decided."""
     record = aa.review(books_of(ledgers), make_queue())
     naive = Naive(len(record.units))
     for action in actions:
@@ -210,7 +201,6 @@ def demo(demo_company):
 
 
 def test_suggestions_propose_what_rules_do_not(demo):
-    """Rows that rules leave have suggestions; alone they are what a review shows, and what they note is noted."""
     books, queue = demo
     suggested = aa.suggest(queue, books)
     assert len(suggested)
@@ -231,7 +221,6 @@ def test_suggestions_propose_what_rules_do_not(demo):
 
 
 def test_the_effect_is_that_of_the_preview(demo_company, demo):
-    """The live effect on the report is what the plan predicts for it, to the last cent."""
     books, queue = demo
     review = aa.review(books, queue, proposals=aa.propose(queue, aa.load_rules(RULES), books))
     review.accept()
@@ -242,7 +231,6 @@ def test_the_effect_is_that_of_the_preview(demo_company, demo):
 
 @pytest.mark.parametrize("name", ["review.csv", "review.xlsx"])
 def test_a_saved_review_is_a_sheet_of_decisions(review, queue, ledgers, tmp_path, name):
-    """A new review and `decide` read it as one decision; what is skipped or split is open again."""
     review.accept()
     review.skip(["deli-1", "uber-2", "split"])
     review.save(tmp_path / name)
@@ -257,7 +245,6 @@ def test_a_saved_review_is_a_sheet_of_decisions(review, queue, ledgers, tmp_path
 
 
 def test_a_saved_review_is_filled_in_by_a_person(review, queue, ledgers, tmp_path):
-    """Its other transactions are there too, with an empty category: one by name is taken, without those that are."""
     review.assign("uber-1", "travel")
     review.save(tmp_path / "review.csv")
     sheet = pd.read_csv(tmp_path / "review.csv", dtype=str)
@@ -273,7 +260,6 @@ def test_a_saved_review_is_filled_in_by_a_person(review, queue, ledgers, tmp_pat
 
 @pytest.mark.parametrize("content", ["", "category,transaction_id\nunknown,uber-1\n", "category,group_id\n", "\xff"])
 def test_a_file_without_decisions_is_refused(review, tmp_path, content):
-    """A damaged file, one of another kind or with a category that cannot be, is refused, and nothing is staged."""
     (tmp_path / "review.csv").write_bytes(content.encode("latin-1"))
     with pytest.raises(InputError, match=r"review\.csv"):
         review.load(tmp_path / "review.csv")
@@ -281,7 +267,6 @@ def test_a_file_without_decisions_is_refused(review, tmp_path, content):
 
 
 def test_a_rule_is_made_of_a_decision(review, groups, queue, ledgers, tmp_path):
-    """The rule decides what was decided; a second one of the same name is refused, and undo leaves the file alone."""
     review.assign(groups["CORNER DELI"], "Meals")
     assert review.make_rule("deli-1").startswith(f"Added to {tmp_path / 'rules.toml'}: [[rule]] name = ")
     proposed = aa.propose(queue, aa.load_rules(tmp_path / "rules.toml"), books_of(ledgers))
@@ -292,7 +277,6 @@ def test_a_rule_is_made_of_a_decision(review, groups, queue, ledgers, tmp_path):
 
 
 def test_reasons_and_confidence_are_shown(propose, queue, ledgers):
-    """Suggestions show their reason and confidence instead of the rule; earlier proposals of a row stay."""
     suggested = propose(queue, {"uber-1": "travel", "deli-1": "meals"}, "suggested").assign(
         reason="31 of 31 payments", confidence=[0.9999, None]
     )
@@ -305,7 +289,6 @@ def test_reasons_and_confidence_are_shown(propose, queue, ledgers):
 
 
 def test_proposals_that_fit_nothing_are_noted(propose, queue, ledgers):
-    """Proposals of transactions that are not in the queue are left out and noted; edited names are found."""
     proposals = propose(queue)
     proposals.loc[
         proposals["transaction_id"] == "client", ["updated_category_ledger_id", "updated_category_ledger_name"]
@@ -323,8 +306,7 @@ def test_proposals_that_fit_nothing_are_noted(propose, queue, ledgers):
         )
 
 
-def test_sums_beyond_floats(make_queue, ledgers):
-    """Sums with more digits than a float has are exact."""
+def test_sums_beyond_floats_are_exact(make_queue, ledgers):
     huge = "-9999999999999.99"
     review = aa.review(books_of(ledgers), make_queue([("a", "card", 1, huge, "HUGE"), ("b", "card", 2, huge, "HUGE")]))
     assert review.assign("a", "meals") == "1 transaction, -9,999,999,999,999.99, set to Meals."
@@ -332,8 +314,7 @@ def test_sums_beyond_floats(make_queue, ledgers):
     assert "(19,999,999,999,999.98)" in review._repr_html_()
 
 
-def test_an_empty_queue(queue, ledgers):
-    """A queue without rows has nothing to review."""
+def test_empty_queue_has_nothing_to_review(queue, ledgers):
     review = aa.review(books_of(ledgers), queue.head(0))
     assert review.summary() == "Review: 0 of 0 transactions decided, 0.00 of 0.00 (100 %)"
     assert review.accept().startswith("Nothing changed")
@@ -347,7 +328,6 @@ UNFOLDED = "[...document.querySelectorAll('tr.entries')].map(row => row.innerTex
 
 
 def test_the_transactions_of_a_group_sum_to_its_amount(queue, ledgers):
-    """Every group has its transactions with their days, and their units sum to what the queue has."""
     review = aa.review(books_of(ledgers), queue)
     data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', review._repr_html_())[1])
     grouped = aa.group_queue(queue)
@@ -362,7 +342,6 @@ def test_the_transactions_of_a_group_sum_to_its_amount(queue, ledgers):
 
 @pytest.mark.browser
 def test_a_press_unfolds_a_group(browser, queue, ledgers, groups, tmp_path):
-    """In a page without a kernel a press on an amount lists the transactions of the group; markup in them is text."""
     hostile = queue.replace({"description": {"CORNER DELI": f"CORNER DELI {HOSTILE}"}})
     review, page = aa.review(books_of(ledgers), hostile), tmp_path / "review.html"
     page.write_text(f"<!doctype html><meta charset=utf-8>{review._repr_html_()}", encoding="utf-8")

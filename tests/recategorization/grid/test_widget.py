@@ -40,18 +40,15 @@ class Page:
         return answer["text"], answer["error"]
 
     def category(self, name):
-        """Return the number of a category."""
         return [one[0] for one in self.columns["categories"]].index(name)
 
 
 @pytest.fixture
 def page(review):
-    """Return a page that shows the review."""
     return Page(review)
 
 
 def test_a_page_has_every_row(page, queue):
-    """Texts, days, exact units and proposals of each row are there, groups as ranges of rows."""
     rows = page.columns["rows"]
     assert sorted(rows["description"]) == sorted(queue["description"])
     assert sum(map(int, rows["units"])) == round(queue["uncategorized_amount"].sum() * 100)
@@ -68,14 +65,12 @@ def test_a_page_has_every_row(page, queue):
     [{"action": "accept", "ids": ["other"]}, {"action": "assign", "ids": ["client"]}, {"action": "clear"}],
 )
 def test_a_page_of_another_review_is_refused(page, review, content):
-    """Rows and categories that do not exist change nothing, and the answer is an error."""
     assert page.ask(**content)[1]
     assert review.decisions.empty
     assert page.state["undo"] == ""
 
 
 def test_texts_of_the_books_have_no_control_characters(make_queue, ledgers):
-    """What banks write arrives as text that changes neither the direction nor the terminal."""
     review = aa.review(books_of(ledgers), make_queue([("a", "card", 1, "-1.00", HOSTILE)]))
     page = Page(review)
     assert all(text.isprintable() for text in page.columns["rows"]["description"])
@@ -114,7 +109,6 @@ def displayed(monkeypatch):
 
 @pytest.mark.parametrize("is_batch", [True, False])
 def test_a_job_shows_the_table_alone(displayed, review, monkeypatch, is_batch):
-    """In a job, and where there is no kernel, nothing is shown that needs one."""
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_BATCH", str(int(is_batch)))
     ((_, data),) = displayed(review, kernel=is_batch)
     assert sorted(data) == ["text/html", "text/plain"]
@@ -122,7 +116,6 @@ def test_a_job_shows_the_table_alone(displayed, review, monkeypatch, is_batch):
 
 
 def test_a_notebook_saves_a_table(displayed, review, monkeypatch):
-    """Beside the grid, which has no text of its own, there is a table; it is written once after many decisions."""
     monkeypatch.delenv("ACCOUNTING_ANALYTICS_BATCH", raising=False)
     bundles = displayed(review, kernel=True)
     assert [sorted(data) for _, data in bundles] == [["text/html", "text/plain"], [WIDGET, "text/plain"]]

@@ -48,5 +48,4 @@ def noisy_books():
 
 @pytest.fixture(scope="session")
 def payment_frames():
-    """Return the functions that make frames of payments."""
     return SimpleNamespace(**runpy.run_path(str(BENCHMARKS / "payment_frames.py")))

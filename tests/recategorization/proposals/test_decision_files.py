@@ -32,7 +32,6 @@ def lines(books):
 
 @pytest.fixture(scope="module")
 def queue(books, lines):
-    """Return their queue."""
     return aa.uncategorized_queue(books_of(books.ledgers, lines))
 
 
@@ -48,7 +47,6 @@ def write(books):
 
 @pytest.fixture
 def file(tmp_path):
-    """Return the path of a file."""
     return tmp_path / "decisions.csv"
 
 
@@ -70,12 +68,10 @@ def fill_in(file, categories, separator=",", encoding="utf-8-sig"):
 
 
 def categories(proposals):
-    """Return the new category of each transaction."""
     return dict(zip(proposals["transaction_id"], proposals["updated_category_ledger_id"], strict=True))
 
 
-def test_groups_are_written(queue, file, write):
-    """Every group but the split one has a row without category, most money first, with local dates and no formula."""
+def test_groups_are_written_largest_first_without_formulas(queue, file, write):
     assert write(queue, file, time_zone="Pacific/Auckland") == 5
     rows = cells_of(file)
     assert [(row["category"], row["kind"], row["counterparty"], row["amount"]) for row in rows] == [
@@ -96,7 +92,6 @@ def test_groups_are_written(queue, file, write):
 
 @pytest.mark.parametrize("saved", [(",", "utf-8-sig"), (";", "utf-8"), ("\t", "utf-16")])
 def test_filled_in_groups_are_decided(books, queue, file, write, saved):
-    """Names, paths and ids are accepted, whatever the order of the rows and the separator; other rows are undecided."""
     write(queue, file)
     filled = {"BLUE BOTTLE": "Expenses:Meals", "STAPLES": " cogs ", "TRANSFER": "Transfers"}
     fill_in(file, filled, *saved)
@@ -109,7 +104,6 @@ def test_filled_in_groups_are_decided(books, queue, file, write, saved):
 
 @pytest.mark.parametrize("options", [{}, {"by": TRANSACTION}])
 def test_a_workbook_is_filled_in(books, queue, file, write, options):
-    """A workbook has the rows of the CSV file, with amounts and counts as numbers, and is read back."""
     workbook = file.with_suffix(".xlsx")
     count = write(queue, workbook, **options)
     assert count == write(queue, file, **options)
@@ -139,7 +133,6 @@ def test_a_workbook_is_filled_in(books, queue, file, write, options):
 
 
 def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_path, write):
-    """The row of a transaction decides it, also where the row of its group comes later."""
     write(queue, file, by=TRANSACTION)
     fill_in(file, {"txn-0-0": "Sales"})
     groups = tmp_path / "groups.csv"
@@ -154,8 +147,7 @@ def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_p
     }
 
 
-def test_decisions_of_another_day(books, lines, queue, file, write):
-    """New transactions of a decided group get its category; groups that are not left are noted."""
+def test_new_transactions_of_decided_groups_get_the_category(books, lines, queue, file, write):
     monday = queue[~queue["transaction_id"].isin(["txn-0-0"])]
     write(monday, file)
     fill_in(file, {"BLUE BOTTLE": "Meals", "STAPLES": "Loan"})
@@ -172,7 +164,6 @@ def test_decisions_of_another_day(books, lines, queue, file, write):
 
 
 def test_every_unusable_row_is_named(books, queue, file, write):
-    """All problems of a file are in one message, each with its row and the nearest name."""
     write(queue, file)
     fill_in(file, {"BLUE BOTTLE": "Meels", "STAPLES": "Bank", "TRANSFER": "Software"})
     with pytest.raises(InputError) as caught:
@@ -204,7 +195,6 @@ def test_every_unusable_row_is_named(books, queue, file, write):
     ],
 )
 def test_unusable_file_is_refused(file, text, message):
-    """The message says what is wrong, and in which row."""
     if text is not None:
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(InputError) as caught:

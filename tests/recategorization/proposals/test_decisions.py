@@ -30,13 +30,11 @@ def groups(queue):
 
 
 def reasons(proposals):
-    """Return new category and rule of each transaction."""
     columns = proposals[["updated_category_ledger_id", "rule"]].itertuples(index=False, name=None)
     return dict(zip(proposals["transaction_id"], columns, strict=True))
 
 
 def test_groups_and_transactions_are_decided(books, queue, groups):
-    """Names, paths and ids mean the same; a later decision wins; the plan takes the proposals as they are."""
     group = groups["BLUE BOTTLE"]
     decided = aa.decide(
         queue,
@@ -69,14 +67,12 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
     ],
 )
 def test_unusable_decision_is_refused(books, queue, key, category, message):
-    """The message names the key and what is wrong with it."""
     with pytest.raises(InputError) as caught:
         aa.decide(queue, {key: category}, books_of(books.ledgers))
     assert message in str(caught.value)
 
 
 def test_every_unusable_decision_is_named(books, queue):
-    """All problems are in one message, the first twenty of many."""
     with pytest.raises(InputError, match=r"^the decisions cannot be used; correct these 22 problems:") as caught:
         aa.decide(
             queue,
@@ -88,7 +84,6 @@ def test_every_unusable_decision_is_named(books, queue):
 
 
 def test_decisions_replace_rules(books, queue, groups, read_rules):
-    """Where rules and decisions differ the later wins, and every row keeps its reason."""
     rules = read_rules("[[rule]]\nname = 'all'\nregex = 'BOTTLE|STAPLES'\ncategory = 'Sales'\n")
     combined = aa.propose(queue, rules, books_of(books.ledgers), decisions={groups["STAPLES"]: "Cost of Goods"})
     assert list(reasons(combined).items()) == [
@@ -107,7 +102,6 @@ def test_decisions_replace_rules(books, queue, groups, read_rules):
 
 
 def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
-    """Several mappings and files are applied in their order, also without rules."""
     file = tmp_path / "decisions.csv"
     file.write_text(f"category,group_id\nMeals,{groups['BLUE BOTTLE']}\n")
     decisions = [{groups["BLUE BOTTLE"]: "Sales", groups["STAPLES"]: "Sales"}, str(file), {"txn-1-0": "Transfers"}]
@@ -119,7 +113,6 @@ def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
 
 
 def test_something_must_decide(books, queue):
-    """Neither rules nor decisions is a mistake, and so are decisions of another type."""
     with pytest.raises(InputError, match="rules is of type NoneType, not Rules; load_rules"):
         aa.propose(queue, None, books_of(books.ledgers))
     with pytest.raises(InputError, match="decisions is of type int, not Mapping or str or Path"):
@@ -132,8 +125,7 @@ def test_something_must_decide(books, queue):
         aa.decide(queue, "a\0b", books_of(books.ledgers))
 
 
-def test_nothing_decided(books, queue):
-    """Without decisions there are no proposals, and a plan of none."""
+def test_no_decisions_give_no_proposals(books, queue):
     decided = aa.decide(queue, {}, books_of(books.ledgers))
     assert len(decided) == len(aa.plan_recategorization(decided, books_of(books.ledgers))) == 0
 
@@ -148,7 +140,6 @@ def test_nothing_decided(books, queue):
     ],
 )
 def test_both_columns_mean_one_ledger(books, ledger_id, name, expected):
-    """Each column holds an id, a name or a path, or is empty; the plan gets the id and the name."""
     assert Categories(books.ledgers).find_edited(ledger_id, name) == expected
 
 
@@ -165,8 +156,7 @@ def test_both_columns_mean_one_ledger(books, ledger_id, name, expected):
         ("bank", "Bank", "'Bank' reports cash flow and cannot be a category"),
     ],
 )
-def test_refused_categories(books, ledger_id, name, message):
-    """Unknown, ambiguous, missing and cash ledgers are refused, and columns that disagree."""
+def test_unusable_categories_are_refused(books, ledger_id, name, message):
     with pytest.raises(InputError) as caught:
         Categories(books.ledgers).find_edited(ledger_id, name)
     assert message in str(caught.value)

@@ -29,12 +29,10 @@ def queue_of(books):
 
 
 def shown(groups, *columns):
-    """Return columns of groups as tuples."""
     return list(groups[list(columns)].itertuples(index=False, name=None))
 
 
 def test_rows_that_a_queue_has_twice_are_refused(queue_of, books):
-    """A queue concatenated with itself would be counted twice, so it is refused."""
     queue = queue_of(("card", "-10.10", "BLUE BOTTLE"))
     for use in (aa.group_queue, lambda queue: aa.decide(queue, {}, books_of(books.ledgers))):
         use(queue)
@@ -43,7 +41,6 @@ def test_rows_that_a_queue_has_twice_are_refused(queue_of, books):
 
 
 def test_groups_of_one_merchant_direction_and_account(queue_of):
-    """Noisy descriptions of one counterparty are one group; direction and account divide it; most money is first."""
     queue = queue_of(
         ("card", "-10.10", "SQ *BLUE BOTTLE 1234"),
         ("card", "-30.20", "BLUE BOTTLE 04/12/26"),
@@ -66,7 +63,6 @@ def test_groups_of_one_merchant_direction_and_account(queue_of):
 
 
 def test_ids_are_readable_and_stable(queue_of):
-    """An id begins with the counterparty and does not depend on the other transactions."""
     rows = [("card", "-10.00", "SQ *BLUE BOTTLE"), ("bank", "-9.00", "BLUE BOTTLE"), ("bank", "-8.00", "4711")]
     groups = aa.group_queue(queue_of(*rows))
     assert [one.rpartition("-")[0] for one in groups["group_id"]] == ["blue-bottle", "blue-bottle", "4711"]
@@ -76,7 +72,6 @@ def test_ids_are_readable_and_stable(queue_of):
 
 
 def test_transfers_are_apart(queue_of):
-    """Equal and opposite amounts on two accounts within 7 days are a transfer; each transaction has one counterpart."""
     queue = queue_of(
         ("bank", "-500.00", "ONLINE TRANSFER", 0),
         ("card", "500.00", "PAYMENT THANK YOU", 7),
@@ -102,7 +97,6 @@ def test_transfers_are_apart(queue_of):
 
 
 def test_a_part_of_the_queue_has_the_same_groups(queue_of, books):
-    """The queue states the group of each transaction, and one side of a transfer is of its group without the other."""
     queue = queue_of(
         ("bank", "-500.00", "ONLINE TRANSFER", 0),
         ("card", "500.00", "PAYMENT THANK YOU", 7),
@@ -120,7 +114,6 @@ def test_a_part_of_the_queue_has_the_same_groups(queue_of, books):
 
 
 def test_splits_are_apart(books):
-    """A split transaction is in a group of its own, with its uncategorized part only."""
     split = ("card", "-50.00", "ULINE", ("out", "20.00"), ("meals", "30.00"))
     groups = aa.group_queue(books.queue(split, ("card", "-10.00", "ULINE")))
     assert shown(groups, "kind", "counterparty", "amount") == [
@@ -134,7 +127,6 @@ def test_splits_are_apart(books):
 
 
 def test_transactions_are_counted_not_rows(books):
-    """A transaction that opposes both uncategorized ledgers has two rows in the queue, and is one of its group."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
     queue = aa.uncategorized_queue(books_of(books.ledgers, lines))
     assert len(queue) == 2
@@ -159,8 +151,7 @@ def test_withheld_amounts_are_no_payment(books, read_rules):
     ]
 
 
-def test_ages(queue_of):
-    """The age of a group is counted from its first transaction to the newest of the queue, or to a given day."""
+def test_ages_count_from_the_first_transaction(queue_of):
     queue = queue_of(("bank", "-9.00", "RENT", 0), ("bank", "-8.00", "RENT", 5), ("bank", "-7.00", "FEE", 9))
     groups = aa.group_queue(queue)
     assert shown(groups, "counterparty", "age_days", "newest_age_days") == [("RENT", 9, 4), ("FEE", 0, 0)]
@@ -171,8 +162,7 @@ def test_ages(queue_of):
         aa.group_queue(queue, as_of="soon")
 
 
-def test_no_queue(queue_of):
-    """An empty queue has no groups; anything but a queue is refused."""
+def test_empty_queue_has_no_groups(queue_of):
     groups = aa.group_queue(queue_of(("bank", "-9.00", "RENT"))[:0])
     assert (len(groups), groups.attrs["notes"]) == (0, ())
     with pytest.raises(InputError, match="queue is of type list"):
@@ -180,7 +170,6 @@ def test_no_queue(queue_of):
 
 
 def test_sums_are_exact(queue_of):
-    """Sums keep every digit, a sum that no float holds is named, and decimals give the same groups."""
     largest = queue_of(("bank", "-9999999999999.99", "RENT"), ("bank", "-9999999999999.99", "RENT"))
     with pytest.raises(AmountError, match=r"amount: amount -19,999,999,999,999\.98 is too large for a pandas frame"):
         aa.group_queue(largest)
@@ -201,7 +190,6 @@ AMOUNTS = st.sampled_from(["-1.00", "1.00", "-2.00", "2.00"])
     )
 )
 def test_every_transaction_is_in_one_group(books, rows):
-    """Counts and sums of the groups are those of the queue, and transfers are pairs: their sum is zero."""
     queue = books.queue(*rows)
     groups = aa.group_queue(queue)
     assert groups["transaction_count"].sum() == len(queue)

@@ -13,7 +13,6 @@ RIGHT, LOST_FOLDS, ROWS, MONEY, CALIBRATION = 0.985, 0.05, 0.85, 0.75, 0.03
 
 @pytest.mark.long
 def test_precision_is_kept_on_all_books(noisy_books, tmp_path):
-    """All seeds, the demo company and the example of beancount, each of the last twelve months, keep the precision."""
     benchmark = SimpleNamespace(**runpy.run_path(noisy_books.__file__.replace("noisy_books", "suggestions")))
     every = [benchmark.noisy(seed) for seed in noisy_books.SEEDS]
     every += [benchmark.demo(), benchmark.bean_example(tmp_path)]

@@ -29,17 +29,14 @@ def proposed(books, queue, read_rules):
 
 
 def rule(name, **keys):
-    """Return a rule as TOML."""
     return f"[[rule]]\nname = '{name}'\n" + "".join(f"{key} = '{value}'\n" for key, value in keys.items())
 
 
 def rules_by_description(proposals):
-    """Return the rule of each description."""
     return dict(zip(proposals["description"], proposals["rule"], strict=True))
 
 
 def test_first_matching_rule_decides(proposed):
-    """Direction, amounts and account limit a rule, the order of the file decides, and the rest is counted."""
     proposals = proposed(
         rule("card", contains="sq *", category="sales", ledger="Card")
         + rule("refund", contains="sq *", category="sales", direction="inflow")
@@ -62,7 +59,6 @@ def test_first_matching_rule_decides(proposed):
 
 
 def test_a_loan_may_be_a_category(proposed):
-    """A financial account that does not report cash flow is a category like any other."""
     assert set(proposed(rule("all", regex=".", category=" LOAN"))["updated_category_ledger_id"]) == {"loan"}
 
 
@@ -76,21 +72,18 @@ def test_a_loan_may_be_a_category(proposed):
     ],
 )
 def test_ledgers_that_cannot_be_used_are_refused(proposed, keys, message):
-    """A cash or uncategorized ledger as category, and an account without transactions, are refused with the rule."""
     with pytest.raises(RulesError, match="rule 'all'") as caught:
         proposed(rule("all", regex=".", **keys))
     assert message in str(caught.value)
 
 
 def test_uncategorized_ledger_outside_the_queue_is_refused(books, queue, read_rules):
-    """An uncategorized ledger is refused as a category even if no transaction of the queue opposes it."""
     outflows = queue[queue["direction"] == "outflow"].reset_index(drop=True)
     with pytest.raises(RulesError, match="uncategorized"):
         aa.propose(outflows, read_rules(rule("all", contains="CHECK", category="in")), books_of(books.ledgers))
 
 
 def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
-    """A category that was not discovered is only noted as long as its rule matches nothing."""
     proposals = proposed(
         rule("ships", contains="zeppelin", category="Meels") + rule("idle", contains="quux", category="Meals")
     )
@@ -112,14 +105,12 @@ def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
     [("9999999999999.98", 0), ("9999999999999.99", 1)],
 )
 def test_bounds_are_exact_and_inclusive(books, read_rules, bound, count):
-    """Bounds compare every digit."""
     large = books.queue(("bank", "-9999999999999.99", ""))
     rules = read_rules(rule("all", regex=".", category="Meals", max_amount=bound))
     assert len(aa.propose(large, rules, books_of(books.ledgers))) == count
 
 
 def test_a_transaction_with_two_uncategorized_parts_counts_once(books, read_rules):
-    """It has two rows in the queue; notes and reports count transactions, and sum their amounts once."""
     lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")], [("bank", "-1.00"), ("out", "1.00")])
     queue = aa.uncategorized_queue(books_of(books.ledgers, lines))
     assert len(queue) == 3
@@ -165,7 +156,6 @@ def cells(reported, *columns):
 
 
 def test_each_rule_is_reported(report):
-    """What a rule decides comes with sum and example; transactions of one category agree with it or contradict it."""
     reported = report(
         rule("coffee", contains="coffee", category="Meals")
         + rule("large", contains="coffee", category="Sales", min_amount="30")
@@ -197,13 +187,11 @@ def test_each_rule_is_reported(report):
 
 
 def test_categories_that_cannot_be_used_are_noted(report):
-    """An unknown category is noted with its line and the nearest name, where its rule decides nothing yet."""
     (_, note) = report(rule("lost", contains="zeppelin", category="Meels")).attrs["notes"]
     assert note == "Rule 'lost' at line 1: no discovered ledger matches 'Meels'; did you mean 'Meals'?"
 
 
 def test_without_lines_only_the_queue_is_compared(report, books):
-    """In books without lines nothing agrees or contradicts; what is no queue is refused by its type."""
     reported = report(
         rule("coffee", contains="coffee", category="Meals") + rule("parts", contains="parts", category="Meals"),
         line_entries=None,

@@ -37,19 +37,16 @@ def transactions(*descriptions):
 
 
 def test_every_condition_is_documented():
-    """The users' documentation and the module name each condition that a rule may state."""
     documents = (PROJECT / "data/README.md").read_text(encoding="utf-8"), rules.__doc__
     assert [key for key in rules.CONDITIONS for text in documents if not re.search(rf"\b{key}\b", text)] == []
 
 
 def matches(rules, *descriptions):
-    """Return whether any rule matches each description."""
     return [name is not None for name in rules.match(transactions(*descriptions), {}).deciding]
 
 
 @pytest.mark.parametrize("condition", ["contains", "regex", "counterparty"])
 def test_spellings_of_a_name_are_one(condition):
-    """Unicode forms, invisible characters and apostrophes make no difference, in the rule or in the text."""
     spellings = [
         "Caf\u00e9 Joe's",
         "Cafe\u0301 Joe\u2019s",
@@ -94,14 +91,12 @@ def test_spellings_of_a_name_are_one(condition):
     ],
 )
 def test_unusable_rule_is_refused_by_name(read_rules, text, message):
-    """A rule that can never work is refused when the file is read, in one line."""
     with pytest.raises(RulesError, match="rule") as caught:
         read_rules(text)
     assert message in str(caught.value)
 
 
 def test_files_are_read_as_they_are(tmp_path):
-    """A byte order mark is ignored; a file that does not exist, or is not text, is named in the message."""
     file = tmp_path / "rules.toml"
     with pytest.raises(RulesError, match=re.escape(str(file))):
         aa.load_rules(file)
@@ -113,13 +108,11 @@ def test_files_are_read_as_they_are(tmp_path):
 
 
 def test_amounts_may_be_numbers_or_text(read_rules):
-    """A number is parsed digit by digit, never as a binary float."""
     (rule,) = read_rules(RULE + "contains = 'x'\nmax_amount = 0.3\nmin_amount = '0.1'")
     assert (str(rule.conditions["max_amount"]), str(rule.conditions["min_amount"])) == ("0.3000000000", "0.1000000000")
 
 
 def test_contains_ignores_case_and_white_space(read_rules):
-    """Contains is literal text: no character has a special meaning."""
     rules = read_rules(RULE + "contains = 'sq  *Blue (Bttl)'")
     assert matches(rules, "SQ *BLUE\t (BTTL) 0423", "xsq *blue (bttl)", "SQ BLUE (BTTL)", "SQ *BLUE BTTL", "") == [
         True, True, False, False, False,
@@ -128,7 +121,6 @@ def test_contains_ignores_case_and_white_space(read_rules):
 
 @given(text=st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=20))
 def test_any_text_contains_itself(tmp_path_factory, text):
-    """Any text in contains matches a description that includes it, and not an empty one."""
     file = tmp_path_factory.mktemp("rules") / "rules.toml"
     escaped = "".join(f"\\U{ord(character):08X}" for character in text)
     file.write_text(f'{RULE}contains = "{escaped}"', encoding="utf-8")
@@ -138,20 +130,17 @@ def test_any_text_contains_itself(tmp_path_factory, text):
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("pattern", "expected"), [("(a+)+$", False), ("(a|a)*$", True)])
 def test_patterns_do_not_backtrack(read_rules, *, pattern, expected):
-    """Patterns that take exponential time in a backtracking engine finish on long descriptions."""
     rules = read_rules(f"{RULE}regex = '{pattern}'")
     assert matches(rules, *["a" * 10_000 + "!"] * 10) == [expected] * 10
 
 
 def test_merchant_is_compared_without_noise(read_rules):
-    """A counterparty matches its noisy descriptions, however it is written in the rule, and no other counterparty."""
     for text in ("Blue Bottle", "SQ *BLUE BOTTLE 1234"):
         rules = read_rules(f"{RULE}counterparty = '{text}'")
         assert matches(rules, "blue bottle 04/12/26", "BLUE BOTTLE COFFEE", "BLUE") == [True, False, False]
 
 
 def test_tag_limits_a_rule(read_rules):
-    """A tag is one whole id of the list; a transaction without known tags does not match."""
     queue = transactions("x", "x", "x", "x").assign(tag_ids=["a|b", "ab", "", None])
     assert read_rules(RULE + "contains = 'x'\ntag = 'b'").match(queue, {}).deciding.tolist() == ["a", None, None, None]
 
@@ -161,7 +150,6 @@ DAY_RANGES = st.lists(st.tuples(st.integers(1, 31), st.integers(1, 31)).map(sort
 
 @given(ranges=DAY_RANGES, as_list=st.booleans())
 def test_day_of_month_limits_a_rule(ranges, as_list):
-    """Days, ranges, a list of them, or text of several: the local dates of the queue are compared."""
     texts = [f"{first} - {last}" if first < last else str(first) for first, last in ranges]
     value = [int(text) if text.isdigit() else text for text in texts] if as_list else ", ".join(texts)
     (rule,) = rules.parse_rules(f"{RULE}contains = 'x'\nday_of_month = {json.dumps(value)}", "text")
@@ -173,7 +161,6 @@ def test_day_of_month_limits_a_rule(ranges, as_list):
 
 
 def test_day_of_month_needs_local_dates(read_rules):
-    """Without local dates, or with one that is null, a rule with days is refused with its line; other rules match."""
     rules = read_rules(RULE + "contains = 'x'\nday_of_month = [1, 15]")
     assert repr(rules).endswith("where contains x, day_of_month [1, 15]")
     queue = transactions("x")
@@ -184,8 +171,7 @@ def test_day_of_month_needs_local_dates(read_rules):
         assert matches(read_rules(RULE + "contains = 'x'"), "x") == [True]
 
 
-def test_lines_of_rules(read_rules):
-    """Each rule knows the line of its header; rules in another form have no line."""
+def test_rules_know_the_line_of_their_header(read_rules):
     first = "# rules\n\n" + RULE + "contains = 'x'\n"
     rules = read_rules(first + "  [[ rule ]]  # second\nname = 'b'\ncategory = 'Meals'\nregex = 'x'\n")
     assert [rule.line for rule in rules] == [3, 7]
@@ -214,8 +200,7 @@ def queue(books):
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_rule_is_appended(books, queue, tmp_path, newline):
-    """Text, comments and line breaks stay; the new rule proposes what a decision of its group does."""
+def test_appended_rule_decides_like_its_group(books, queue, tmp_path, newline):
     file = tmp_path / "rules.toml"
     file.write_bytes(EXISTING.replace("\n", newline).encode())
     group = aa.group_queue(queue)["group_id"][0]
@@ -227,8 +212,7 @@ def test_rule_is_appended(books, queue, tmp_path, newline):
     assert proposed[columns].to_numpy().tolist() == decided[columns].to_numpy().tolist()
 
 
-def test_rule_of_some_days(books, queue, tmp_path):
-    """The days are part of the rule and of its name; days that cannot be leave the file unchanged."""
+def test_rule_of_some_days_is_named_after_them(books, queue, tmp_path):
     file = tmp_path / "rules.toml"
     group = aa.group_queue(queue)["group_id"][0]
     rule = add_rule(file, OpenQueue(queue, books.ledgers), group, "meals", day_of_month="1-5, 15")
@@ -240,7 +224,6 @@ def test_rule_of_some_days(books, queue, tmp_path):
 
 
 def test_refused_rules_change_nothing(books, queue, tmp_path):
-    """A second rule of the same name, an unknown group, a split, and an invalid file leave a new file as it is."""
     file, opened = tmp_path / "rules.toml", OpenQueue(queue, books.ledgers)
     add_rule(file, opened, "txn-0-0", "Expenses:Meals")  # the rule of its group
     for key, error, message in (

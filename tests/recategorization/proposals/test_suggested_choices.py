@@ -36,13 +36,11 @@ def suggestions(build, queue):
 
 
 def by_text(proposals):
-    """Return rule and category of each description."""
     columns = (proposals[name] for name in ("description", "rule", "updated_category_ledger_id"))
     return {text: (rule, category) for text, rule, category in zip(*columns, strict=True)}
 
 
 def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
-    """A rule and a decision have precedence; a suggestion keeps its confidence and reason, and others have none."""
     hosting = queue.loc[queue["description"] == "HOSTING", "transaction_id"].iloc[0]
     proposals = aa.propose(queue, rules, books_of(books.ledgers), decisions={hosting: "sales"}, suggestions=suggestions)
     assert by_text(proposals) == {
@@ -58,7 +56,6 @@ def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
 
 
 def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
-    """A suggestion for a transaction that is not in the queue gives nothing, and a note names it."""
     shorter = queue[queue["description"] != "PARTS"]
     proposals = aa.propose(shorter, None, books_of(books.ledgers), suggestions=suggestions)
     assert len(proposals) == 2
@@ -66,14 +63,12 @@ def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
 
 
 def test_a_suggestion_that_cannot_be_a_category_is_refused(queue, suggestions, books):
-    """An edited suggestion is checked as any other category."""
     edited = suggestions.assign(updated_category_ledger_id="bank", updated_category_ledger_name=None)
     with pytest.raises(InputError, match="reports cash flow"):
         aa.propose(queue, None, books_of(books.ledgers), suggestions=edited)
 
 
 def test_transfers_are_proposed_apart(queue, rules, books):
-    """Both sides of a likely transfer get the required ledger of transfers, with their reason, only if asked for."""
     assert set(by_text(aa.propose(queue, rules, books_of(books.ledgers)))) == {"COFFEE"}
     proposals = aa.propose(queue, rules, books_of(books.ledgers), transfers=True)
     assert by_text(proposals) == {
@@ -90,8 +85,7 @@ def test_transfers_are_proposed_apart(queue, rules, books):
     )
 
 
-def test_transfers_without_their_ledger(queue, rules, books):
-    """Where the required ledger was not discovered nothing is proposed, and a note says so."""
+def test_transfers_without_their_ledger_are_noted(queue, rules, books):
     ledgers = books.ledgers[books.ledgers["id"] != "transfers"]
     proposals = aa.propose(queue, rules, books_of(ledgers), transfers=True)
     assert len(proposals) == 1

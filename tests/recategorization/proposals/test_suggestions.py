@@ -52,12 +52,10 @@ def suggest(payment_frames):
 
 
 def by_text(suggestions):
-    """Return the suggested category of each description."""
     return dict(zip(suggestions["description"], suggestions["updated_category_ledger_name"], strict=True))
 
 
 def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
-    """Each payment of a known counterparty gets the category of its past, with the past transactions as reason."""
     suggestions = suggest(clear)
     assert len(suggestions) == 20
     assert by_text(suggestions)["PAYEE B SHOP"] == "Fuel"
@@ -73,7 +71,6 @@ def test_payees_with_a_clear_history_have_suggestions(suggest, clear):
 
 
 def test_payees_without_a_history_have_none(suggest, clear, pay):
-    """A counterparty that is new has no suggestion, and neither has a transaction without a text."""
     suggestions = suggest(
         [*clear, pay(dt.date(2024, 12, 5), "PAYEE Z SHOP", "Fuel"), pay(dt.date(2024, 12, 6), "", "Fuel")]
     )
@@ -82,7 +79,6 @@ def test_payees_without_a_history_have_none(suggest, clear, pay):
 
 
 def test_the_account_tells_categories_apart(suggest, clear, pay):
-    """A counterparty with one category on each account gets that of the account; on one account it would have none."""
     card = [pay(dt.date(2024, month, 3), "TWO THINGS", "Meals") for month in range(1, 13)]
     bank = [pay(dt.date(2024, month, 4), "TWO THINGS", "Rent") for month in range(1, 13)]
     assert "TWO THINGS" not in by_text(suggest([*clear, *card, *bank]))
@@ -92,7 +88,6 @@ def test_the_account_tells_categories_apart(suggest, clear, pay):
 
 
 def test_the_direction_tells_categories_apart(suggest, clear, pay):
-    """Receipts from a counterparty say nothing about payments to it."""
     refund = pay(dt.date(2024, 12, 9), "PAYEE B SHOP", "Fuel", "20.00")
     assert len(suggest([*clear, refund])) == 20
     rebates = [pay(dt.date(2024, month, 3), "PAYEE B SHOP", "Interest", "20.00") for month in range(1, 13)]
@@ -101,8 +96,7 @@ def test_the_direction_tells_categories_apart(suggest, clear, pay):
 
 
 @pytest.mark.parametrize(("since", "category"), [(11, None), (10, None), (9, "Meals")])
-def test_a_payee_that_changed_its_category(suggest, clear, pay, since, category):
-    """It has no suggestion until its five latest payments have the new one; others keep their suggestions."""
+def test_payee_that_changed_its_category_waits_for_five_payments(suggest, clear, pay, since, category):
     changed = [
         pay(dt.date(2024, month, day), "TURNED COAT", "Fuel" if month < since else "Meals")
         for month in range(1, 13)
@@ -114,7 +108,6 @@ def test_a_payee_that_changed_its_category(suggest, clear, pay, since, category)
 
 
 def test_a_short_history_is_not_enough(suggest, clear):
-    """Without enough past transactions to check the precision there are no suggestions."""
     few = [one for one in clear if one.day >= dt.date(2024, 8, 1)]
     suggestions = suggest(few)
     assert suggestions.empty
@@ -126,7 +119,6 @@ def test_a_short_history_is_not_enough(suggest, clear):
 
 
 def test_random_labels_and_shuffled_history_are_silent(suggest, noisy_books):
-    """Where the past says nothing about the present there is not a single suggestion, and a note says why."""
     payments = noisy_books.make_payments(5, months=12, rows_per_month=150)
     random = noisy_books.with_random_labels(payments, 1)
     day = noisy_books.month_start(11)
@@ -141,15 +133,13 @@ def test_random_labels_and_shuffled_history_are_silent(suggest, noisy_books):
 
 
 def test_nothing_is_learned_from_what_was_not_checked(suggest, clear, pay):
-    """Transactions of the queue, and those that are said to be unchecked, are not part of the history."""
     books = [*clear, *(pay(dt.date(2024, month, 3), "ONLY SUGGESTED", "Fuel") for month in range(9, 13))]
     assert "ONLY SUGGESTED" in by_text(suggest(books))
     unchecked = [f"txn_{number:06}" for number in range(len(clear), len(books))]
     assert "ONLY SUGGESTED" not in by_text(suggest(books, unchecked=unchecked))
 
 
-def test_unusable_arguments(clear, payment_frames):
-    """A precision that is not a share, and a history without opposing ledgers, are refused with a sentence."""
+def test_unusable_arguments_are_refused(clear, payment_frames):
     books = payment_frames.frames(clear, QUEUE_FROM)
     queue = aa.uncategorized_queue(books_of(books.ledgers, books.line_entries))
     for precision in (1.0, 0.3, 98, "high"):

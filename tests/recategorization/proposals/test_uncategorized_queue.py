@@ -14,12 +14,10 @@ from accounting_analytics.core.schemas import Queue
 
 
 def rows(queue, *columns):
-    """Return columns of a queue as tuples."""
     return list(queue[list(columns)].itertuples(index=False, name=None))
 
 
 def test_a_line_of_zero_has_the_direction_of_its_side(books):
-    """The side of a line states its direction where its amount has no sign."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     (zero,) = lines.index[lines["ledger_id"] == "bank"]
     nothing = lines.assign(
@@ -29,7 +27,6 @@ def test_a_line_of_zero_has_the_direction_of_its_side(books):
 
 
 def test_frames_that_cannot_be_used_are_refused(books):
-    """Lines twice, as of overlapping loads, a missing column, and transactions of unknown accounts are refused."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     with pytest.raises(FrameError, match=r"occurs more than once: line-0-0, line-0-1; load these days once"):
         aa.uncategorized_queue(books_of(books.ledgers, pd.concat([lines, lines])))
@@ -46,7 +43,6 @@ def test_frames_that_cannot_be_used_are_refused(books):
 
 
 def test_several_cash_lines_share_a_category(books):
-    """Where two accounts pay one uncategorized line, the part of each is unknown, and a note states it."""
     lines = books.lines([("bank", "-60.00"), ("card", "-40.00"), ("out", "100.00")])
     queue = aa.uncategorized_queue(books_of(books.ledgers, lines))
     assert rows(queue, "transaction_id", "uncategorized_amount") == [
@@ -57,8 +53,7 @@ def test_several_cash_lines_share_a_category(books):
     assert "2 transactions" in queue.attrs["notes"][0]
 
 
-def test_description_falls_back(books):
-    """The description is the first that is not blank: of the transaction, the line or the entry."""
+def test_description_is_the_first_that_is_not_blank(books):
     lines = books.lines(
         [("bank", "-3.00"), ("out", "3.00")],
         [("bank", "-2.00"), ("out", "2.00")],
@@ -74,7 +69,6 @@ def test_description_falls_back(books):
 
 
 def test_the_whole_amount_counts_without_uncategorized_lines(books):
-    """With the cash ledgers alone the uncategorized part is not known, and a note states that the whole counts."""
     lines = books.lines([("bank", "-5.00"), ("out", "5.00")])
     queue = aa.uncategorized_queue(books_of(books.ledgers, lines[lines["ledger_id"] == "bank"]))
     assert not queue["uncategorized_is_certain"].any()
@@ -84,7 +78,6 @@ def test_the_whole_amount_counts_without_uncategorized_lines(books):
 
 
 def test_given_ledger_replaces_its_direction_only(books):
-    """A ledger given for one direction leaves the other detected; an unknown ledger is noted with a suggestion."""
     lines = books.lines(
         [("bank", "-1.00"), ("out", "1.00")],
         [("bank", "-2.00"), ("meals", "2.00")],
@@ -100,8 +93,7 @@ def test_given_ledger_replaces_its_direction_only(books):
     assert any("maels is not among these ledgers (did you mean 'Meals'?)." in note for note in typo.attrs["notes"])
 
 
-def test_given_ledger_that_was_not_discovered(books):
-    """An id that is not in the chart of accounts still selects the transactions that oppose it."""
+def test_undiscovered_given_ledger_still_selects(books):
     lines = books.lines([("bank", "-2.00"), ("elsewhere", "2.00")])
     queue = aa.uncategorized_queue(
         books_of(books.ledgers, lines[lines["ledger_id"] == "bank"]), outflow_ledger_id="elsewhere"
@@ -110,7 +102,6 @@ def test_given_ledger_that_was_not_discovered(books):
 
 
 def test_uncategorized_ledgers_are_detected_by_their_flags(books):
-    """Uncategorized ledgers that are renamed, or revenue and expense instead of assets, are still detected."""
     kinds = {"in": ("revenue", "other_income"), "out": ("expense", "other_expenses")}
     chart = books.chart([(row[0], f"Renamed {row[0]}", *kinds.get(row[0], row[2:4]), *row[4:]) for row in books.rows])
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "3.00"), ("in", "-3.00")])
@@ -118,7 +109,6 @@ def test_uncategorized_ledgers_are_detected_by_their_flags(books):
 
 
 def test_empty_queue_notes_missing_uncategorized_ledgers(books):
-    """An empty queue has a note where no uncategorized ledger was found."""
     lines = books.lines([("bank", "-1.00"), ("meals", "1.00")])
     clean = aa.uncategorized_queue(books_of(books.ledgers, lines))
     assert Queue.checked(clean).empty
@@ -132,7 +122,6 @@ def test_empty_queue_notes_missing_uncategorized_ledgers(books):
 
 
 def test_undetermined_transactions_are_noted(books):
-    """A transaction without opposing ledgers, or with an unknown one, is noted."""
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")], [("bank", "-2.00"), ("meals", "2.00")])
     opposing = lines["opposing_ledger_ids"].where(lines["id"] != "line-0-0", None)
     queue = aa.uncategorized_queue(books_of(books.ledgers, lines.assign(opposing_ledger_ids=opposing)))
@@ -142,8 +131,7 @@ def test_undetermined_transactions_are_noted(books):
     assert "meals" in unknown.attrs["notes"][0]
 
 
-def test_local_dates(books):
-    """They are the days of the zone of the books, as in every result of these, whatever days the lines state."""
+def test_local_dates_are_those_of_the_zone_of_the_books(books):
     lines = books.lines([("bank", "-1.00"), ("out", "1.00")])
     with pytest.raises(InputError, match="the line entries state no time zone and have no local_date; name the zone"):
         aa.Books(lines, books.ledgers)
@@ -169,7 +157,6 @@ def test_local_dates(books):
     )
 )
 def test_queue_agrees_with_a_naive_one(books, entries):
-    """The queue of cash ledgers equals a naive one for any entries, with exact amounts, the largest first."""
     whole = [[(cash, f"{-sum(size for _, size in parts)}"), *((one, f"{size}") for one, size in parts)]
              for cash, parts in entries]  # fmt: skip
     queue = aa.uncategorized_queue(books_of(books.ledgers, books.lines(*whole)))
