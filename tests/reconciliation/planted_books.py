@@ -45,15 +45,12 @@ class Planted(NamedTuple):
 
     @property
     def days(self):
-        """First and last day."""
         return self.start, self.end
 
     def local(self, line):
-        """Local date of a line."""
         return line.at.astimezone(ZoneInfo(self.zone)).date()
 
     def in_period(self, line):
-        """Whether the line is in the period."""
         return self.start <= self.local(line) <= self.end
 
     def cash_entries(self):

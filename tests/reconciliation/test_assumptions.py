@@ -169,7 +169,6 @@ def check(kind, seed):
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", PLANTED)
 def test_a_planted_error_is_named(kind, soak_count):
-    """Each kind of error is named with its entry, and no other assumption is claimed that does not fit exactly."""
     for seed in range(soak_count(100, fewer=1)):
         assert check(kind, seed).endswith("."), seed
 
@@ -177,7 +176,6 @@ def test_a_planted_error_is_named(kind, soak_count):
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", OF_ENTRIES)
 def test_an_error_in_entries_is_named_by_them(kind, soak_count):
-    """Where no assumption explains the report, the causes are lines of the entries with the error."""
     for seed in range(soak_count(100, fewer=1)):
         error = planted(OF_ENTRIES[kind], seed)
         outcome = reconciled(error.books, error.report)
@@ -190,7 +188,6 @@ def test_an_error_in_entries_is_named_by_them(kind, soak_count):
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", OF_BALANCES)
 def test_an_error_in_balances_is_named_by_its_ledgers(kind, soak_count):
-    """Where only balances differ, the causes are cash ledgers, and the amount is said to be unexplained."""
     for seed in range(soak_count(100, fewer=1)):
         error = planted(OF_BALANCES[kind], seed)
         outcome = reconciled(error.books, error.report)
@@ -203,7 +200,6 @@ def test_an_error_in_balances_is_named_by_its_ledgers(kind, soak_count):
 
 @pytest.mark.soak
 def test_clean_books_raise_no_alarm(soak_count):
-    """Books without an error tie, and nothing is assumed about them."""
     for seed in range(1000, 1000 + soak_count(300, fewer=3)):
         books = make_books(seed)
         outcome = reconciled(books, naive_report(books))
@@ -215,7 +211,6 @@ def test_clean_books_raise_no_alarm(soak_count):
 @pytest.mark.parametrize("is_whole_day", [False, True])
 @pytest.mark.parametrize("seed", [0, *also_long(1)])
 def test_entries_of_the_first_day_may_be_in_the_starting_balance(seed, is_whole_day):
-    """A report that counts an entry of its first day, or all of them, in its starting balance is recognized as that."""
     books = make_books(seed)
     moved = set(random.Random(seed).sample(sorted(books.cash_entries()), 2))  # noqa: S311 (reproducible books, no secret)
     noon = dt.datetime.combine(books.start, dt.time(12), ZoneInfo(books.zone)).astimezone(dt.UTC)
@@ -235,7 +230,6 @@ def test_entries_of_the_first_day_may_be_in_the_starting_balance(seed, is_whole_
 
 @pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
 def test_what_fits_but_for_a_cent_is_not_claimed(seed):
-    """An assumption that leaves a cent is not mentioned."""
     error = planted(plant_zone, seed)
     lines = error.report.exact().lines
     lines.loc[0, "amount"] += Decimal("0.01")
@@ -245,7 +239,6 @@ def test_what_fits_but_for_a_cent_is_not_claimed(seed):
 
 
 def test_assumptions_are_in_the_json():
-    """JSON has the kind, the sentence and all zones that fit."""
     error = planted(plant_zone, 1)
     content = json.loads(reconciled(error.books, error.report).to_json())
     assert content["assumptions"][0]["kind"] == "zone"
@@ -254,7 +247,6 @@ def test_assumptions_are_in_the_json():
 
 
 def test_nothing_is_assumed_without_ledgers():
-    """Without the chart of accounts nothing can be recomputed or assumed; where the reports tie it is not read."""
     error = planted(plant_cash_flag, 1)
     books, lines = error.books, line_frame(error.books.lines)
     recomputed = aa.recompute_cash_flow(aa.Books(lines, ledger_frame(), time_zone=books.zone), books.days)
@@ -265,15 +257,13 @@ def test_nothing_is_assumed_without_ledgers():
 
 
 @pytest.mark.parametrize("kind", ["zone", "end date"])
-def test_balances_may_be_anchored(kind):
-    """Where the starting balances are those of the report, the same is found."""
+def test_anchored_balances_find_the_same_causes(kind):
     error = planted(PLANTED[kind], 3)
     outcome = reconciled(error.books, error.report, is_anchored=True)
     assert kind in {one.kind for one in outcome.assumptions}, outcome.explain()
 
 
 def test_assumptions_that_cannot_be_recomputed_do_not_fit():
-    """A line just outside the period, on a ledger that the chart lacks, refuses other zones, not the reconciliation."""
     error = planted(plant_end_date, 4)
     books = error.books
     at = dt.datetime.combine(books.end + DAY, dt.time(1), ZoneInfo(books.zone)).astimezone(dt.UTC)
@@ -301,7 +291,6 @@ def served(demo_company):
     ],
 )
 def test_reports_of_the_service_for_other_days(demo_company, served, kind, days, options):
-    """What the service itself reports for other days or another zone is recognized as that."""
     lines, ledgers = served
     report = aa.load_cash_flow_report(demo_company.client, *days, **options)
     period = aa.Period(*MARCH, demo_company.time_zone)

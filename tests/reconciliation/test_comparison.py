@@ -119,7 +119,6 @@ def differences_of(outcome):
 
 
 def has_note(outcome, text):
-    """Whether a note contains a text."""
     return any(text in note for note in outcome.notes)
 
 
@@ -127,7 +126,6 @@ def has_note(outcome, text):
     "line_entries", [None, LINES, pl.from_pandas(LINES[["id", "ledger_id", "journal_entry_id", "datetime"]])]
 )
 def test_clean_books_tie(line_entries):
-    """Equal reports tie, everything was compared, and rows in another order change nothing."""
     shuffled = {
         name: getattr(REPORT, name).sample(frac=1, random_state=3).reset_index(drop=True)
         for name in ("ledgers", "lines", "starting_balances", "ending_balances")
@@ -150,7 +148,6 @@ def local_time(moment):
 @FEW
 @given(ANYWHERE, st.sampled_from([CENT, -CENT, Decimal(10)]), st.sampled_from([-1, 1]).map(dt.timedelta))
 def test_a_wrong_cell_of_a_line_is_explained(row, off, days):
-    """A line that is off by a cent, reversed, or of another day or entry is named and explained, nothing else is."""
     line = EXACT.lines.iloc[row % len(EXACT.lines)]
     at, entry = line["datetime"], line["journal_entry_id"]
     dated = f"same amount, but dated {local_time(at + days)} in the report and {local_time(at)} in the line entries"
@@ -167,7 +164,6 @@ def test_a_wrong_cell_of_a_line_is_explained(row, off, days):
 @FEW
 @given(ANYWHERE, st.sampled_from([CENT, -CENT]))
 def test_a_cent_on_a_line_and_its_ledger_is_found(row, off):
-    """A consistent error of a cent (line and net) is found on both, and on the report's own identity."""
     line = EXACT.lines.iloc[row % len(EXACT.lines)]
     reported = changed(REPORT, "lines", row, "amount", lambda amount: amount + off)
     reported = changed(reported, "ledgers", line["ledger_id"], "net_cash_flow", lambda amount: amount + off)
@@ -194,7 +190,6 @@ def test_a_cent_on_a_line_and_its_ledger_is_found(row, off):
 @FEW
 @given(row=ANYWHERE, off=st.sampled_from([CENT, -CENT]))
 def test_a_cent_on_any_figure_by_ledger_is_found(table, column, what, row, off):
-    """A cent on any net, total or balance of any ledger is found under its own name."""
     differences = differences_of(reconciled(changed(REPORT, table, row, column, lambda amount: amount + off)))
     frame = getattr(EXACT, table)
     ledger_id = frame.loc[row % len(frame), "ledger_id"]
@@ -205,7 +200,6 @@ def test_a_cent_on_any_figure_by_ledger_is_found(table, column, what, row, off):
 
 @pytest.mark.parametrize("what", ["starting_cash_balance", "ending_cash_balance"])
 def test_a_cent_on_the_cash_totals_is_found(what):
-    """A wrong total is distinguished from wrong balances, and breaks the identity."""
     outcome = reconciled(altered(REPORT, **{what: getattr(REPORT.exact(), what) + CENT}))
     differences = differences_of(outcome)
     assert differences[what, None, None][0] == CENT
@@ -216,7 +210,6 @@ def test_a_cent_on_the_cash_totals_is_found(what):
 @FEW
 @given(ANYWHERE)
 def test_a_missing_line_is_found(row):
-    """A line that the report omits is named."""
     line = EXACT.lines.iloc[row % len(EXACT.lines)]
     differences = differences_of(reconciled(without(REPORT, "lines", row)))
     ((key, (difference, explanation)),) = differences.items()
@@ -228,7 +221,6 @@ def test_a_missing_line_is_found(row):
 @FEW
 @given(ANYWHERE, st.sampled_from(CATEGORIES))
 def test_a_line_under_another_ledger_is_explained_as_recategorized(row, other):
-    """A line (with its amount in the nets) under another ledger differs on both ledgers, each naming the other."""
     line = EXACT.lines.iloc[row % len(EXACT.lines)]
     if other == line["ledger_id"]:
         return
@@ -247,7 +239,6 @@ def test_a_line_under_another_ledger_is_explained_as_recategorized(row, other):
 
 
 def test_swapped_nets_pass_the_identity_but_are_found():
-    """Two exchanged nets leave every sum correct; both ledgers are named."""
     nets = dict(zip(EXACT.ledgers["ledger_id"], EXACT.ledgers["net_cash_flow"], strict=True))
     reported = changed(REPORT, "ledgers", "rent", "net_cash_flow", nets["tips"])
     reported = changed(reported, "ledgers", "tips", "net_cash_flow", nets["rent"])
@@ -268,7 +259,6 @@ def test_swapped_nets_pass_the_identity_but_are_found():
     ],
 )
 def test_lines_only_in_the_report_are_explained(cells, line_entries, explanation):
-    """An extra line is named, with the reason found in the line entries."""
     lines = LINES.copy()
     lines.loc[lines["journal_entry_id"] == "je_3", "datetime"] = pd.Timestamp("2025-01-10T12:00Z")
     outcome = reconciled(added(REPORT, "lines", **cells), line_entries=None if line_entries is None else lines)
@@ -278,7 +268,6 @@ def test_lines_only_in_the_report_are_explained(cells, line_entries, explanation
 
 
 def test_a_missing_line_near_midnight_names_its_utc_day():
-    """The explanation of a missing line in January in New York says that it is February in UTC."""
     lines = EXACT.lines
     (row,) = lines.index[lines["journal_entry_id"] == "je_2"]
     ((_, explanation),) = differences_of(reconciled(without(REPORT, "lines", int(row)))).values()
@@ -286,7 +275,6 @@ def test_a_missing_line_near_midnight_names_its_utc_day():
 
 
 def test_ledgers_that_only_the_report_lists_are_differences():
-    """Flows under ledgers that only the report lists are found, also where they cancel each other, and balances."""
     reported = added(REPORT, "ledgers", ledger_id="ghost", net_cash_flow=Decimal(5), total_net_cash_flow=Decimal(5))
     reported = added(
         reported, "ledgers", ledger_id="shadow", net_cash_flow=-Decimal(5), total_net_cash_flow=-Decimal(5)
@@ -313,7 +301,6 @@ def without_card():
 
 
 def test_missing_zero_rows_are_tolerated():
-    """A cash ledger at zero that only one side lists is not a difference."""
     report = without_card()
     position = int(report.ending_balances.index[report.ending_balances["ledger_id"] == "card"][0])
     shorter = without(without(report, "ending_balances", position), "starting_balances", position)
@@ -333,7 +320,6 @@ def test_missing_zero_rows_are_tolerated():
     ],
 )
 def test_another_ledger_at_zero_is_a_difference(table, what, explanation):
-    """Rows of zero may be left out or listed in addition; a report that names another ledger instead differs."""
     recomputed = without_card()
     row = "costs" if table == "ledgers" else "card"  # without lines of its own
     outcome = compare_reports(loaded(changed(recomputed, table, row, "ledger_id", "other")), recomputed)
@@ -346,7 +332,6 @@ def test_another_ledger_at_zero_is_a_difference(table, what, explanation):
 
 
 def test_unlisted_parents_are_accepted_only_for_the_whole_report():
-    """A report that lists no parent without lines is accepted and noted; one that lists some of them differs."""
     below_loan = CHART["parent_id"].mask(CHART["id"] == "receivable", "loan")
     recomputed = recompute(ledgers=CHART.assign(parent_id=below_loan))
     outcome = compare_reports(loaded(without_rows_of_parents(recomputed)), recomputed)
@@ -358,7 +343,6 @@ def test_unlisted_parents_are_accepted_only_for_the_whole_report():
 
 
 def test_lines_that_are_not_compared_are_counted():
-    """Where one side has no lines the rest is compared, and the verdict and a note say how many were not."""
     count, totals = len(EXACT.lines), recompute(lines=False)
     without_lines = "recomputed without lines (lines=False)"
     for reported, recomputed, note in (
@@ -388,7 +372,6 @@ def with_cash_side_ids(report):
 
 
 def test_cash_side_line_ids_are_accepted():
-    """Line ids of the cash side tie by entry and ledger, and are noted."""
     reported = with_cash_side_ids(REPORT)
     assert reported.lines["line_id"].duplicated().any()
     for line_entries in (None, LINES):
@@ -400,7 +383,6 @@ def test_cash_side_line_ids_are_accepted():
 @FEW
 @given(ANYWHERE)
 def test_errors_are_found_with_cash_side_ids_too(row):
-    """A cent is found with line ids of the cash side as well."""
     outcome = reconciled(changed(with_cash_side_ids(REPORT), "lines", row, "amount", lambda amount: amount + CENT))
     ((key, (difference, _)),) = differences_of(outcome).items()
     assert key[1:] == tuple(EXACT.lines.loc[row % len(EXACT.lines), ["ledger_id", "line_id"]])
@@ -408,7 +390,6 @@ def test_errors_are_found_with_cash_side_ids_too(row):
 
 
 def test_foreign_line_ids_are_differences():
-    """Ids that belong to no line of their entry are differences, on every line."""
     foreign = altered(REPORT, lines=EXACT.lines.assign(line_id=[f"x_{n}" for n in range(len(EXACT.lines))]))
     outcome = reconciled(foreign, line_entries=LINES)
     assert len(outcome.differences) == 2 * len(EXACT.lines)
@@ -416,7 +397,6 @@ def test_foreign_line_ids_are_differences():
 
 
 def test_one_wrong_line_id_is_found():
-    """One line under another id is found on both sides, each naming the other id."""
     differences = differences_of(reconciled(changed(REPORT, "lines", 3, "line_id", "le_wrong")))
     assert [difference for difference, _ in differences.values()].count(EXACT.lines.loc[3, "amount"]) == 1
     assert {key[2] for key in differences} == {"le_wrong", EXACT.lines.loc[3, "line_id"]}
@@ -425,7 +405,6 @@ def test_one_wrong_line_id_is_found():
 @FEW
 @given(ANYWHERE)
 def test_a_line_listed_twice_but_counted_once_is_accepted(row):
-    """A repeated row whose ledger sum is right is noted; where the sum counts it twice it is a difference."""
     row %= len(EXACT.lines)
     twice = altered(REPORT, lines=pd.concat([EXACT.lines, EXACT.lines.iloc[[row]]], ignore_index=True))
     outcome = reconciled(twice)
@@ -440,7 +419,6 @@ def test_a_line_listed_twice_but_counted_once_is_accepted(row):
 
 
 def test_a_line_split_into_rows_is_accepted():
-    """One line in two rows of the same id and ledger is summed, and noted."""
     lines = pd.concat([EXACT.lines, EXACT.lines.iloc[[5]]], ignore_index=True)
     lines.loc[5, "amount"] += CENT
     lines.loc[len(lines) - 1, "amount"] = -CENT
@@ -451,7 +429,6 @@ def test_a_line_split_into_rows_is_accepted():
 
 @pytest.mark.parametrize("cash", [("bank", "card"), (*CASH, "receivable")])
 def test_another_set_of_cash_ledgers_is_explained(cash):
-    """A ledger that only one side counts as cash is noted by id, and its differences are explained by that."""
     outcome = reconciled(loaded(recompute(ledgers=ledger_frame(cash))), line_entries=LINES)
     (ledger_id,) = set(cash) ^ set(CASH)
     assert any(note.endswith(f"as cash: {ledger_id}.") for note in outcome.notes)
@@ -461,7 +438,6 @@ def test_another_set_of_cash_ledgers_is_explained(cash):
 
 
 def test_other_cash_names_and_fractions_of_a_second_are_notes():
-    """Another cash ledger name and sub-second instants do not change money: notes; a whole second is a difference."""
     moved = changed(REPORT, "lines", 1, "datetime", lambda at: at + pd.Timedelta(seconds=1))
     assert len(reconciled(moved).differences) == 1
     named = changed(REPORT, "lines", 0, "cash_flow_ledger_name", "Other")
@@ -472,7 +448,6 @@ def test_other_cash_names_and_fractions_of_a_second_are_notes():
 
 
 def test_anchored_balances_prove_nothing():
-    """Anchored starting balances are compared but marked; a wrong anchor is still a difference."""
     anchored = recompute(balances=REPORT.starting_balances)
     outcome = compare_reports(REPORT, anchored)
     assert outcome.ties
@@ -491,7 +466,6 @@ def recomputed_without_history():
 
 
 def test_missing_history_is_named_first():
-    """Without earlier lines the first line says what to pass, and balances that only follow are counted, not listed."""
     recomputed = recomputed_without_history()
     advice = "pass opening=reported.starting_balances to Books"
     assert advice in recomputed.notes[0]
@@ -513,7 +487,6 @@ def test_missing_history_is_named_first():
 
 
 def test_history_is_not_missing():
-    """With history, supplied balances, or reported balances of zero, the first line gives no such advice."""
     supplied = recompute(balances={"bank": Decimal(0)})
     without = recomputed_without_history()
     for reported, recomputed in (
@@ -525,7 +498,6 @@ def test_history_is_not_missing():
 
 
 def test_unknown_parents_leave_totals_uncompared():
-    """Without parents plain figures are compared, totals are not, and the note says so."""
     flat = recompute(ledgers=ledger_frame(parent_id=None, parent_known=False))
     outcome = compare_reports(REPORT, flat)
     assert outcome.ties
@@ -549,7 +521,6 @@ def recomputed_without_parents(*ledger_ids):
 
 
 def test_totals_under_an_inferred_root_are_compared():
-    """Totals under a ledger that is taken for a root are compared, and the first line says that it is."""
     outcome = compare_reports(REPORT, recomputed_without_parents("costs", "bank"))
     assert outcome.ties
     assert outcome.hierarchy_inferred
@@ -562,7 +533,6 @@ def test_totals_under_an_inferred_root_are_compared():
 @FEW
 @given(ANYWHERE)
 def test_wrong_totals_name_the_hierarchy(row):
-    """Where only totals differ the verdict names the hierarchy as the cause, inferred or not."""
     reported = changed(REPORT, "ledgers", row, "total_net_cash_flow", lambda total: total + 1000)
     for recomputed, cause in (
         (RECOMPUTED, "the cause is the hierarchy, the report sums other descendants"),
@@ -576,7 +546,6 @@ def test_wrong_totals_name_the_hierarchy(row):
 
 
 def test_ancestors_that_only_the_report_knows_are_not_compared():
-    """Above an inferred root the report may list ancestors: their totals are not compared, and counted."""
     total = REPORT.ledgers.set_index("ledger_id").loc["costs", "total_net_cash_flow"]
     above = {"ledger_id": "all", "name": "All", "net_cash_flow": Decimal(0), "total_net_cash_flow": total}
     reported = added(REPORT, "ledgers", **above)
@@ -587,7 +556,6 @@ def test_ancestors_that_only_the_report_knows_are_not_compared():
 
 
 def test_totals_that_the_report_does_not_state_are_counted():
-    """A null total of the report is not compared, and the note says whose it is."""
     outcome = compare_reports(changed(REPORT, "ledgers", "costs", "total_net_cash_flow", None), RECOMPUTED)
     assert not outcome.compared_everything
     assert has_note(
@@ -604,7 +572,6 @@ def test_totals_that_the_report_does_not_state_are_counted():
     ],
 )
 def test_other_days_or_tags_are_refused(change, message):
-    """Reports of other days, another zone or with tags cannot be compared."""
     with pytest.raises(InputError, match=message):
         compare_reports(dataclasses.replace(REPORT, **change), RECOMPUTED)
     if "tag_ids" in change:
@@ -613,7 +580,6 @@ def test_other_days_or_tags_are_refused(change, message):
 
 
 def repickled(report):
-    """Report after pickling."""
     return pickle.loads(pickle.dumps(report))  # noqa: S301 (our own)
 
 
@@ -631,7 +597,6 @@ def test_a_recomputed_report_is_no_report_of_the_service():
 
 
 def test_another_scale_is_refused():
-    """Amounts of another scale cannot be compared."""
     lines = LINES.astype({"signed_amount": pd.ArrowDtype(pa.decimal128(38, 3))})
     lines.attrs["scale"] = 3
     with pytest.raises(InputError, match="reported amounts have 2 fraction digits, the recomputed ones 3"):
@@ -639,7 +604,6 @@ def test_another_scale_is_refused():
 
 
 def test_another_name_of_the_same_zone_is_accepted():
-    """An alias of the zone is accepted and noted."""
     outcome = reconciled(dataclasses.replace(REPORT, period=aa.Period.of(*JANUARY, "US/Eastern")))
     assert outcome.ties
     assert has_note(outcome, "have the same days")
@@ -647,13 +611,11 @@ def test_another_name_of_the_same_zone_is_accepted():
 
 @pytest.mark.parametrize("line_entries", [5, LINES[["id"]]])
 def test_line_entries_must_be_a_frame(line_entries):
-    """Anything but a frame of line entries is refused with a clear message."""
     with pytest.raises(FrameError, match="line_entries"):
         compare_reports(without(added(REPORT, "lines", line_id="le_new"), "lines", 0), RECOMPUTED, line_entries)
 
 
 def test_amounts_of_any_size_are_compared_exactly():
-    """A cent is found in amounts of 22 digits, and sentences have every digit."""
     huge = Decimal("12345678901234567890.91")
     moment = pd.Timestamp("2025-01-10T12:00Z")
     both = (("le_1", "bank", -huge), ("le_2", "rent", huge))
@@ -669,7 +631,6 @@ def test_amounts_of_any_size_are_compared_exactly():
 
 
 def test_errors_in_many_lines_are_all_found():
-    """Seven cents in 20,000 lines are exactly the seven differences found."""
     count = 20_000
     lines = pd.concat([EXACT.lines] * (count // len(EXACT.lines) + 1), ignore_index=True).head(count)
     lines = lines.assign(line_id=[f"le_{number}" for number in range(count)])

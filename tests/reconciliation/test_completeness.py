@@ -50,7 +50,6 @@ def certified(lines, *reports):
 
 
 def test_sound_books_are_complete():
-    """Debits equal credits, every named line was loaded, and the summary states it."""
     certificate = certified(loaded_frame())
     assert certificate.complete
     assert (certificate.lines, certificate.entries, certificate.debits, certificate.credits) == (
@@ -74,7 +73,6 @@ def test_nulls_are_refused(name):
 
 
 def test_a_missing_line_is_named():
-    """A line that its entry names and the load lacks is found by its id and by the difference of its entry."""
     certificate = certified(frame(LINES[:3]))
     assert not certificate.complete
     assert certificate.problems["journal_entry_id"].tolist() == ["e2", "e2"]
@@ -94,7 +92,6 @@ def test_a_missing_line_is_named():
 
 
 def test_a_cent_off_is_found_without_names():
-    """Without the ids of lines an unbalanced entry is still found, and the certificate states what was not checked."""
     lines = [*LINES[:3], ("d", "sales", "e2", "-7.00")]
     certificate = certified(frame(lines, named=False))
     assert certificate.problems["difference"].tolist() == [0.01]
@@ -102,14 +99,12 @@ def test_a_cent_off_is_found_without_names():
 
 
 def test_a_load_without_lines_is_complete():
-    """A load without lines is complete."""
     empty = frame([])
     empty.attrs["load"] = METADATA | {"lines": 0}
     assert certified(empty).complete
 
 
 def test_html_is_escaped():
-    """Ids are escaped in HTML."""
     signed = frame([("a", "bank", "e1", "1.00")], named=False).assign(journal_entry_id=["<script>"])
     assert "<script>" not in certified(signed)._repr_html_()
 
@@ -134,7 +129,6 @@ def loaded_frame(*, named=True, **changes):
 
 
 def test_a_filtered_frame_is_not_complete():
-    """A frame without some entries still balances, but has fewer lines than were loaded; another one has more."""
     loaded = loaded_frame()
     for changed in (loaded[loaded["journal_entry_id"] != "e1"], loaded.iloc[[*range(len(loaded)), 0]]):
         with pytest.raises(IncompleteLoadError, match="not those that were loaded"):
@@ -146,7 +140,6 @@ def test_a_filtered_frame_is_not_complete():
 
 
 def test_a_frame_without_metadata_is_never_complete():
-    """A frame that states no load may lack days and whole entries, so the certificate says that it was not checked."""
     certificate = certified(frame(LINES))
     assert not certificate.complete
     assert certificate.problems.empty
@@ -161,7 +154,6 @@ def test_a_frame_without_metadata_is_never_complete():
 
 @pytest.mark.parametrize("loaded", [True, False])
 def test_lines_that_appear_twice_are_found(loaded):
-    """A line that is in the frame twice is named, although each entry still balances, with metadata and without."""
     once = frame(LINES)
     twice = pd.concat([once, once[once["journal_entry_id"] == "e1"]], ignore_index=True)
     if loaded:
@@ -178,7 +170,6 @@ def test_lines_that_appear_twice_are_found(loaded):
 
 
 def test_what_was_verified_is_stated():
-    """The certificate states whether all days or only the newest lines were read twice, and for which days."""
     everything = certified(loaded_frame(consistency="all", of_one_moment="2025-03-01/2025-03-31"))
     assert everything.consistency == json.loads(everything.to_json())["consistency"] == "all"
     assert everything.summary().endswith("; no day changed while it was read")
@@ -197,7 +188,6 @@ def test_what_was_verified_is_stated():
 
 @pytest.mark.parametrize("opposing", [True, False])
 def test_ledgers_that_cannot_be_balanced_are_named_first(opposing):
-    """The first line about a ledger without its opposing ones says that it was not balanced, and what was verified."""
     loaded = loaded_frame(
         ledgers={"bank": "2025-03-01/2025-03-31"}, lines=2, consistency="all", of_one_moment="/".join(MARCH)
     )
@@ -229,7 +219,6 @@ def failed(certificate):
 
 
 def test_everything_can_be_checked():
-    """Entries, named lines, windows, lines of reports and balances of months are all checked, without a problem."""
     reports = [make_report(), make_report((), days=("2025-04-01", "2025-04-30"), starting="12.01", ending="12.01")]
     verified = loaded_frame(consistency="all", of_one_moment="/".join(MARCH))
     certificate = certified(verified, *reports)
@@ -240,7 +229,6 @@ def test_everything_can_be_checked():
 
 
 def test_unchecked_claims_are_stated():
-    """Without ids of lines, metadata and reports the certificate states what it does not prove."""
     certificate = certified(frame(LINES, named=False))
     assert [bool(check.note) for check in certificate.checks] == [False, False, *[True] * 6]
     assert "not checked: no report was given" in certificate.explain()
@@ -258,7 +246,6 @@ def test_unchecked_claims_are_stated():
     ],
 )
 def test_days_without_a_window_are_named(windows, days):
-    """A ledger whose windows do not cover each day of the period once is not complete."""
     certificate = certified(loaded_frame(ledgers=METADATA["ledgers"] | {"rent": windows}))
     assert failed(certificate) == [0, 0, 0, 1, 0, 0, 0]
     assert days in certificate.summary()
@@ -274,7 +261,6 @@ def test_days_without_a_window_are_named(windows, days):
     ],
 )
 def test_report_lines_that_were_not_loaded_are_named(lines, problem, difference):
-    """A reported line that is missing or differs by a cent is named, also where the report gives ids of cash lines."""
     certificate = certified(frame(LINES), make_report(lines))
     assert failed(certificate) == [0, 0, 0, 0, 1, 0, 0]
     assert certificate.problems["problem"].tolist() == [problem]
@@ -283,13 +269,11 @@ def test_report_lines_that_were_not_loaded_are_named(lines, problem, difference)
 
 
 def test_reports_may_give_ids_of_cash_lines():
-    """The id of a cash line stands for the category lines of its entry."""
     report = make_report((("a", "rent", "-5.00"), ("c", "sales", "7.01")))
     assert certified(loaded_frame(), report).complete
 
 
 def test_different_balances_of_adjoining_months_are_named():
-    """A cent between the end of one month and the start of the next is found; months apart are not compared."""
     months = [make_report((), days=("2025-04-01", "2025-04-30"), starting="12.02", ending="12.02"), make_report()]
     certificate = certified(frame(LINES), *months)
     assert failed(certificate) == [0, 0, 0, 0, 0, 1, 0]
@@ -308,7 +292,6 @@ def test_different_balances_of_adjoining_months_are_named():
     ],
 )
 def test_incomplete_loads_are_recomputed_only_when_allowed(changes, reason):
-    """Refused by default, naming what is missing; where allowed, every result is marked PARTIAL."""
     lines = loaded_frame(**changes)
     with pytest.raises(IncompleteLoadError, match=f"{reason}.*allow_partial=True"):
         aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), MARCH)
@@ -334,13 +317,11 @@ def test_incomplete_loads_are_recomputed_only_when_allowed(changes, reason):
     ],
 )
 def test_loads_of_other_lines_are_no_books(changes, error, message):
-    """Chosen lines, and those of a load that were changed, are refused before anything can be allowed."""
     with pytest.raises(error, match=message):
         aa.Books(loaded_frame(**changes), LEDGERS, time_zone="UTC")
 
 
 def test_partial_books_that_do_not_balance_are_recomputed_when_allowed():
-    """An entry without one of its lines does not balance: refused, or marked as partial."""
     lines = frame(LINES[:3])
     with pytest.raises(IncompleteLoadError, match="does not balance"):
         aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), MARCH)
@@ -350,6 +331,5 @@ def test_partial_books_that_do_not_balance_are_recomputed_when_allowed():
 
 
 def test_whole_loads_are_not_partial():
-    """A load that covers the days is not partial, whatever its own zone and end."""
     lines = loaded_frame(start_date="2025-02-28", end_date="2025-04-01", time_zone="Asia/Tokyo")
     assert not aa.recompute_cash_flow(aa.Books(lines, LEDGERS), MARCH).partial

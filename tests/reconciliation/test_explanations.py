@@ -52,23 +52,19 @@ def as_reported(lines):
 
 
 def reconciled(reported, recomputed=RECOMPUTED, lines=LINES):
-    """Reconcile with all that is known."""
     return compare_reports(reported, recomputed, lines, LEDGERS)
 
 
 def causes(outcome):
-    """Return the rows that are causes."""
     return outcome.differences[outcome.differences["role"] == "cause"]
 
 
 def without_entries(lines, entry_ids):
-    """Return line entries without some entries."""
     return lines[~lines["journal_entry_id"].isin(entry_ids)].reset_index(drop=True)
 
 
 @pytest.mark.parametrize("seed", [0, *also_long(1, 2)])
 def test_an_omitted_line_is_named_as_people_know_it(seed):
-    """The line is the cause, with its day, text, account and path beside the ids; what follows from it has no words."""
     line = RECOMPUTED.exact().lines.sample(1, random_state=seed).iloc[0]
     entry, ledger, account = line[["journal_entry_id", "ledger_id", "cash_flow_ledger_name"]]
     number = entry.removeprefix("e")
@@ -92,7 +88,6 @@ def test_an_omitted_line_is_named_as_people_know_it(seed):
 
 
 def test_many_causes_are_all_shown():
-    """A report in which 68 lines are missing names each of them."""
     lines = line_frame(seed=5, count=300)
     recomputed = aa.recompute_cash_flow(aa.Books(lines, LEDGERS, time_zone="UTC"), DAYS)
     omitted = recomputed.exact().lines.head(68)
@@ -112,7 +107,6 @@ def test_many_causes_are_all_shown():
 @pytest.mark.parametrize("ledger_id", ["meals", *also_long("rent", "sales")])
 @pytest.mark.parametrize("is_reported", [True, False])
 def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
-    """A ledger that one report lacks is named once, with the count and sum of its lines."""
     of_ledger = RECOMPUTED.exact().lines[RECOMPUTED.exact().lines["ledger_id"] == ledger_id]
     fewer = {
         name: getattr(RECOMPUTED, name)[lambda frame: frame["ledger_id"] != ledger_id].reset_index(drop=True)
@@ -129,7 +123,6 @@ def test_a_missing_ledger_is_one_cause(ledger_id, is_reported):
 
 
 def test_a_load_with_an_unknown_ledger_names_it():
-    """The refusal of lines on a ledger that the chart lacks names it, with the count and sum of its lines."""
     known = LEDGERS[LEDGERS["id"] != "rent"]
     end = pd.Timestamp("2025-04-01", tz="UTC")
     of_rent = LINES[(LINES["ledger_id"] == "rent") & (LINES["datetime"] < end)]
@@ -146,7 +139,6 @@ def test_a_load_with_an_unknown_ledger_names_it():
 
 
 def test_what_no_line_explains_is_unexplained_with_its_size():
-    """A net cash flow that is not the sum of its lines is unexplained, beside lines that explain another gap."""
     line = RECOMPUTED.exact().lines.iloc[0]
     reported = as_reported(without_entries(LINES, [line["journal_entry_id"]]))
     position = reported.exact().ledgers.index[reported.exact().ledgers["ledger_id"] == "sales"][0]
@@ -159,7 +151,6 @@ def test_what_no_line_explains_is_unexplained_with_its_size():
 
 
 def test_a_recategorized_line_leaves_the_whole_as_it_is():
-    """The two sides of a line under another ledger sum to zero, and the text says that the whole agrees."""
     line = RECOMPUTED.exact().lines[RECOMPUTED.exact().lines["ledger_id"] == "rent"].iloc[0]
     moved = LINES.assign(ledger_id=LINES["ledger_id"].mask(LINES["id"] == line["line_id"], "tips"))
     outcome = reconciled(as_reported(moved))
@@ -168,7 +159,6 @@ def test_a_recategorized_line_leaves_the_whole_as_it_is():
 
 
 def test_a_total_that_is_not_the_sum_of_its_parts_is_a_cause():
-    """With a known hierarchy, a total that differs by more than its parts is a cause of its own."""
     line = RECOMPUTED.exact().lines[RECOMPUTED.exact().lines["ledger_id"] == "rent"].iloc[0]
     reported = as_reported(without_entries(LINES, [line["journal_entry_id"]]))
     ledgers = reported.exact().ledgers.copy()
@@ -202,8 +192,7 @@ def make_result():
     return make
 
 
-def test_ties(make_result):
-    """A result without differences ties, and its first line says so."""
+def test_result_without_differences_ties(make_result):
     result = make_result(0)
     assert result.ties
     assert result.frame.empty
@@ -215,7 +204,6 @@ def test_ties(make_result):
 
 
 def test_a_difference_as_text_html_and_json(make_result):
-    """A difference has its figure, place, amounts and explanation; notes and limits are named; JSON has every digit."""
     result = make_result(1, notes=("The parents are unknown.",), partial=True)
     text = result.explain()
     assert text.startswith("PARTIAL: Cash flow report, Jan 2025 (UTC): 1 difference.")
@@ -240,15 +228,13 @@ def test_a_difference_as_text_html_and_json(make_result):
 
 
 def test_text_of_the_books_is_escaped(make_result):
-    """Names and notes are escaped in HTML; text has no control characters."""
     result = make_result(1, name=HOSTILE, notes=(HOSTILE,))
     assert "<img" not in result._repr_html_()
     assert "\x1b" not in result.explain()
     assert "\u202e" not in result.explain()
 
 
-def test_what_was_not_compared(make_result):
-    """The first line, the table and the HTML say how many totals and lines were not compared."""
+def test_uncompared_totals_and_lines_are_counted(make_result):
     result = dataclasses.replace(
         make_result(0),
         comparisons=(
@@ -269,7 +255,6 @@ def test_what_was_not_compared(make_result):
 
 
 def test_every_cause_is_shown(make_result):
-    """The text, the page and the JSON have every cause, however many there are."""
     result = make_result(80)
     assert len(result.differences) == 80
     text, page = result.explain(), result._repr_html_()

@@ -80,14 +80,12 @@ def shift_both(report):
 
 
 def untied_months(result):
-    """Return the months that do not tie."""
     return [f"{month.period.start_date:%Y-%m}" for month in result.untied]
 
 
 @pytest.mark.parametrize("zone", ZONES)
 @pytest.mark.parametrize("is_anchored", [True, False])
 def test_every_month_ties(demo_company, frames, zone, is_anchored):
-    """Each month ties in both zones, with starting balances that are anchored, which proves nothing, or summed."""
     reports = months_of(demo_company.client, zone)
     result = aa.reconcile(books_of_months(frames, reports[::-1], zone, is_anchored=False))
     if is_anchored:
@@ -110,7 +108,6 @@ def test_every_month_ties(demo_company, frames, zone, is_anchored):
 
 
 def test_loaded_books_have_the_reports_that_were_asked_for(demo_company):
-    """By default that of the period; of one report the result is its comparison, in the words of the service's days."""
     books = aa.load_books(demo_company.client, "2025-02", progress=False)
     result = aa.reconcile(books)
     assert [one.period for one in result.reports] == [books.period]
@@ -121,8 +118,7 @@ def test_loaded_books_have_the_reports_that_were_asked_for(demo_company):
     assert aa.reconcile(several).summary().endswith("all 2 reports tie to the last digit.")
 
 
-def test_books_that_cannot_be_reconciled(demo_company, frames):
-    """Those without a report, a choice of lines, and a recomputed report, which would be compared with itself."""
+def test_books_that_cannot_be_reconciled_are_refused(demo_company, frames):
     books = aa.Books(*frames, "2025-02")
     with pytest.raises(InputError, match="the books have no report of the service: load them with one"):
         aa.reconcile(books)
@@ -156,7 +152,6 @@ def test_books_claim_no_moment(demo_company):
     ids=["end", "both", "line", "total"],
 )
 def test_an_error_is_found_in_its_month_only(distorted, change, is_anchored):
-    """A wrong February is found in February only, also where February agrees with itself but not with January."""
     result = distorted(in_month("2025-02-01", change), is_anchored=is_anchored)
     assert untied_months(result) == ["2025-02"]
     assert list(result.frame["ties"]) == [True, False, True, True]
@@ -170,8 +165,7 @@ def add_flow(report):
     ledger["net_cash_flow"] = Decimal(ledger["net_cash_flow"]) + CENT
 
 
-def test_differences_by_month(distorted):
-    """A wrong flow is one difference, of the figures of both reports, and exact in JSON; right books have none."""
+def test_wrong_flow_is_one_exact_difference_of_its_month(distorted):
     result = distorted(in_month("2025-03-01", add_flow))
     (row,) = MonthlyDifferences.exact(result.differences).frame.to_dict("records")
     assert (row["start_date"], row["what"], row["difference"]) == (pd.Timestamp("2025-03-01"), "net_cash_flow", CENT)
@@ -189,8 +183,7 @@ def test_differences_by_month(distorted):
     assert {month.period.time_zone for month in (right, *right.reports, *right.recomputed)} == {"UTC"}
 
 
-def test_missing_lines(demo_company, frames):
-    """A frame without all lines of its load is refused; of a load that lacks days, reports are marked as partial."""
+def test_missing_lines_refuse_a_frame_or_mark_reports(demo_company, frames):
     lines, ledgers = frames
     with pytest.raises(IncompleteLoadError, match="the lines are not those that were loaded: 3 lines were removed"):
         aa.Books(lines.iloc[:-3], ledgers)
@@ -206,8 +199,7 @@ def test_missing_lines(demo_company, frames):
     assert result.summary().startswith("PARTIAL: ")
 
 
-def test_books_that_begin_earlier(demo_company, frames):
-    """A given first day that has earlier entries is refused; balances of nothing are said to lack their history."""
+def test_days_with_earlier_entries_or_no_history_are_named(demo_company, frames):
     client, february, ledgers = demo_company.client, ("2025-02-01", "2025-02-28"), frames[1]
     lines = aa.load_line_entries(client, ledgers["id"], *february, time_zone="UTC")
     report = aa.load_cash_flow_report(client, *february, time_zone="UTC")
@@ -247,7 +239,6 @@ def reconciled_deep(deep_books, distortion, forwarding):
 
 
 def test_totals_of_deep_ledgers_are_compared(reconciled_deep):
-    """Where no ledger shows that it is a root, totals are compared all the same: 1,000 too much is found."""
     right = reconciled_deep()
     assert right.ties
     assert right.compared_everything
