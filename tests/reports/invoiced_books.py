@@ -51,7 +51,6 @@ def invoice(days, text, amount):
 
 
 def payment(days, text, amount):
-    """Return a payment of a customer."""
     return days, text, amount, "bank", "ar"
 
 
@@ -61,5 +60,4 @@ def bill(days, text, amount):
 
 
 def bill_paid(days, text, amount):
-    """Return a payment to a supplier."""
     return days, text, amount, "ap", "bank"

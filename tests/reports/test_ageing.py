@@ -21,13 +21,11 @@ def aged(*entries, **options):
 
 
 def open_items(*entries):
-    """Return description and open amount of each open item."""
     frame = aged(*entries).open_items
     return dict(zip(frame["description"], frame["open_amount"], strict=True))
 
 
-def test_the_days_of_each_bucket():
-    """The entry of today is 0 days old; 30, 60 and 90 days are the last of their buckets."""
+def test_buckets_end_at_30_60_and_90_days():
     days = (0, 30, 31, 60, 61, 90, 91, 400)
     (row,) = aged(*(invoice(one, "Invoice to Books Ltd", f"{2**at}.00") for at, one in enumerate(days))).frame.to_dict(
         "records"
@@ -36,7 +34,6 @@ def test_the_days_of_each_bucket():
 
 
 def test_a_payment_is_set_against_its_invoice_number():
-    """The number decides, whatever the amounts; the rest of a payment goes to the party's oldest item."""
     first, second = invoice(50, "Invoice 7 to Deli", "100.00"), invoice(40, "Invoice 8 to Deli", "100.00")
     assert open_items(first, second, payment(9, "Payment of invoice 8 by Deli", "100.00")) == {first[1]: 100.0}
     assert open_items(first, second, payment(9, "Paid #8", "60.00")) == {first[1]: 100.0, second[1]: 40.0}
@@ -65,8 +62,7 @@ def test_number_and_party_decide(paid, expected):
     assert open_items(ALPHA, BETA, bill_paid(9, paid, "300.00")) == expected
 
 
-def test_a_number_alone():
-    """It suffices where one party has it, or alone had it on the day of the payment."""
+def test_number_alone_suffices_where_one_party_has_it():
     paid = bill_paid(45, "Payment of bill 1001", "300.00")
     assert open_items(ALPHA, paid) == {ALPHA[1]: 200.0}
     assert open_items(ALPHA, paid, BETA) == {ALPHA[1]: 200.0, BETA[1]: 300.0}
@@ -80,8 +76,7 @@ def test_a_number_alone():
     }
 
 
-def test_several_invoices_in_one_payment():
-    """Each that the text names is settled, and no other."""
+def test_each_invoice_that_a_payment_names_is_settled():
     items = [invoice(60 - at, f"Invoice {number} to Deli", "100.00") for at, number in enumerate((100, 101, 102, 103))]
     left = {"Invoice 100 to Deli": 100.0, "Invoice 103 to Deli": 100.0}
     for text in ("invoices 101 and 102", "invoices 101, 102", "invoices #101 & #102", "invoice 101 and invoice 102"):
@@ -116,16 +111,14 @@ def test_several_invoices_in_one_payment():
         ("", "not named", None),
     ],
 )
-def test_what_a_text_names(text, party, numbers):
-    """A party follows words of invoices and payments only, and the number of a flat is none of an invoice."""
+def test_texts_name_parties_and_numbers_of_invoices_only(text, party, numbers):
     result = aged(invoice(1, text, "1.00"))
     (item,) = result.open_items.to_dict("records")
     assert (item["counterparty"], item["invoice"] if isinstance(item["invoice"], str) else None) == (party, numbers)
     assert any("are read from the texts of entries" in note for note in result.notes)
 
 
-def test_parties_of_one_name():
-    """Spellings of a name are one party, which is shown as it was first written."""
+def test_spellings_of_a_name_are_one_party():
     spellings = ("Caf\u00e9 Joe\u2019s", "Cafe\u0301 Joe's", "CAF\u00c9\u00a0JOE'S", "Caf\u00e9\u200b \uff2aoe's")
     (row,) = aged(*(invoice(9 - at, f"Bill to {one}", "1.00") for at, one in enumerate(spellings))).frame.to_dict(
         "records"
@@ -134,10 +127,6 @@ def test_parties_of_one_name():
 
 
 def test_without_a_number_the_amount_and_then_the_age_decide():
-    """Exactly the amount of an item of the party is that item; any other amount is set against the oldest.
-
-    Opening balances, which never pay, are paid by the only payment of exactly their amount, whoever makes it.
-    """
     items = (invoice(50, "Bill to Cafe A", "80.00"), invoice(40, "Bill to Cafe A again", "30.00"))
     named = [items[0], (40, "Bill to Cafe A", "30.00", "ar", "sales")]
     assert aged(*named, payment(9, "Payment by Cafe A", "30.00")).open_items["open_amount"].tolist() == [80.0]
@@ -152,15 +141,13 @@ def test_without_a_number_the_amount_and_then_the_age_decide():
     assert open_items(owed, last_year) == {owed[1]: 640.0, last_year[1]: -640.0}
 
 
-def test_the_oldest_of_several_items_of_one_amount():
-    """It is settled, and no other."""
+def test_oldest_of_several_items_of_one_amount_is_settled():
     items = [invoice(days, "Invoice to Deli", "30.00") for days in (50, 40, 20)]
     result = aged(invoice(60, "Invoice to Deli", "80.00"), *items, payment(9, "Payment by Deli", "30.00"))
     assert result.open_items["age_days"].tolist() == [60, 40, 20]
 
 
-def test_payments_before_and_beyond_items():
-    """A payment made before its item is set against it; what is left of payments is a row of its own."""
+def test_payments_before_items_and_leftovers_have_rows():
     assert open_items(payment(50, "Payment by Deli", "30.00"), invoice(40, "Invoice to Deli", "100.00")) == {
         "Invoice to Deli": 70.0
     }
@@ -175,8 +162,7 @@ def test_payments_before_and_beyond_items():
     assert result["Receivables", "total"].amount == 970.0
 
 
-def test_ages_that_are_not_known():
-    """Where payments without an item are more than a tenth of what is open, no age is stated, but the balance is."""
+def test_ages_are_not_stated_where_payments_match_too_little():
     result = aged(invoice(40, "Invoice to Deli", "1000.00"), payment(9, "Payment by Cafe", "101.00"))
     assert result.frame["total"].isna().all()
     assert result.frame["days_31_60"].isna().tolist() == [True, False]
@@ -187,8 +173,7 @@ def test_ages_that_are_not_known():
     )
 
 
-def test_days_to_pay():
-    """They are counted of items that cash paid in whole within a year; write-offs and parts are no payment."""
+def test_days_to_pay_count_items_paid_in_whole():
     result = aged(
         invoice(100, "Invoice 1 to Deli", "300.00"),
         payment(90, "Payment of invoice 1", "200.00"),
@@ -222,8 +207,7 @@ def test_days_to_pay():
     assert result["Receivables", "late"].amount is None
 
 
-def test_what_is_late_without_due_dates():
-    """An item is late where nine of ten of its party's took less, or of all parties where it has too few."""
+def test_lateness_without_due_dates_is_of_past_payments():
     habits = {"Deli": range(20, 30), "Bakery": range(50, 60)}
     paid = [
         entry
@@ -249,8 +233,7 @@ def test_what_is_late_without_due_dates():
     assert result.open_items.set_index("counterparty")["late_after_days"]["DELI"] == pytest.approx(28.1)
 
 
-def test_payments_of_items_before_the_books_begin():
-    """A payment of exactly an item's amount is of that item, also where earlier payments are of items not loaded."""
+def test_payments_of_exact_amounts_settle_items_before_the_books():
     unknown = [bill_paid(98 - 10 * number, "Paid to Roaster", f"{90 + number}.00") for number in range(3)]
     bills = [bill(100 - 10 * number, "Bill of Roaster", f"{100 + number}.00") for number in range(6)]
     paid = [bill_paid(70 - 10 * number, "Paid to Roaster", f"{100 + number}.00") for number in range(6)]
@@ -267,7 +250,6 @@ PARTY_HABITS = st.lists(st.tuples(st.sampled_from("ABC"), st.integers(0, 60)), m
 @given(PARTY_HABITS)
 @settings(max_examples=60)
 def test_days_to_pay_are_those_of_the_payments(habits):
-    """Of invoices with numbers, each paid once, the days of each party are what pandas says of their dates."""
     entries, truth = [], []
     for number, (party, took) in enumerate(habits):
         entries.append(invoice(90 + number, f"Invoice {number} to {party}", f"{number + 1}.00"))
@@ -281,7 +263,6 @@ def test_days_to_pay_are_those_of_the_payments(habits):
 
 
 def test_payables_are_positive_too():
-    """What is owed to suppliers is positive; named ledgers are those that are listed; a line twice is refused."""
     entries = [(20, "Bill of Roaster", "70.00", "costs", "ap"), (5, "Paid to Roaster", "20.00", "ap", "bank")]
     result = aged(*entries, invoice(3, "Invoice 5 to Deli", "1.00"))
     assert result["Payables", "0-30"].amount == 50.0
@@ -298,8 +279,7 @@ def test_payables_are_positive_too():
         aa.ageing(aa.Books(pd.concat([once, once]), chart(), time_zone="UTC"), as_of=LAST)
 
 
-def test_the_demo_company(demo_company):
-    """Its receivables are those of five customers, sum to the balance sheet, and are made of items."""
+def test_demo_receivables_sum_to_the_balance_sheet(demo_company):
     client, days = demo_company.client, ("2025-01-01", "2026-06-30")
     ledgers = aa.discover_ledgers(client, *days)
     entries = aa.load_line_entries(client, ledgers["id"], *days)
@@ -321,7 +301,6 @@ def test_the_demo_company(demo_company):
 
 
 def test_the_sign_is_that_of_the_type():
-    """A receivable on the credit side, and a payable on the debit side, is positive where it is owed."""
     rows = [(*row[:4], {"ar": "credit", "ap": "debit"}.get(row[0], row[4]), *row[5:]) for row in CHART]
     entries = lines(invoice(5, "Invoice 7 to Deli", "700.00"), bill(4, "Bill 3 from Roaster", "40.00"))
     result = aa.ageing(aa.Books(entries, chart(rows), time_zone="UTC"), as_of=LAST)
@@ -339,7 +318,6 @@ PARENTS = {"ada": "ar", "bob": "ar", "eu": "ar", "eu-bob": "eu"}
 
 
 def test_ledgers_below_are_parties():
-    """Items of a ledger below are those of its party; a payment on the ledger itself names its party."""
     entries = lines(
         (50, "Consulting", "400.00", "ada", "sales"),
         (40, "Consulting", "180.00", "eu-bob", "sales"),
@@ -358,8 +336,7 @@ def test_ledgers_below_are_parties():
     assert result["Receivables", "total"].amount == 520.0
 
 
-def test_ledgers_that_have_no_ages():
-    """Cash, revenues and a ledger below another that is named too are refused; parents that are not known are noted."""
+def test_ledgers_without_ages_are_refused():
     entries = lines(invoice(5, "Invoice 7 to Deli", "700.00"), (4, "Invoice 8 to Ada", "1.00", "ada", "sales"))
     for accounts, message in (
         (["Bank"], "'Bank' reports cash flow; ages are those of receivables"),
@@ -475,7 +452,6 @@ ACCOUNTS = st.lists(
 @given(ACCOUNTS, st.sampled_from(["ar", "ap"]))
 @settings(max_examples=150)
 def test_random_accounts_are_matched_as_their_entries_say(entries, ledger_id):
-    """What is open of each line is what an oracle says that knows parties and numbers, and reads no text."""
     sides = {"ar": ("ar", "sales"), "ap": ("costs", "ap")}[ledger_id]
     rows = [(one.days, one.text, f"{abs(one.units)}.00", *(sides if one.units > 0 else sides[::-1])) for one in entries]
     account = aa.ageing(aa.Books(lines(*rows), chart(), time_zone="UTC"), as_of=LAST, accounts=[ledger_id]).accounts[0]
@@ -499,7 +475,6 @@ ENTRIES = st.lists(
 @given(ENTRIES, st.integers(0, 200))
 @settings(max_examples=60)
 def test_the_rows_sum_to_the_balance_sheet(entries, days):
-    """Whatever is set against what, open items sum to the row of the balance sheet, at any day; none is too large."""
     books = lines(
         *(
             (one, text, f"{units}.00", *(("costs", ledger) if is_debit else (ledger, "costs")))

@@ -10,7 +10,6 @@ DAYS = ("2026-01-01", "2026-03-31")
 
 @pytest.fixture(scope="module")
 def ledgers(demo_company):
-    """Return the ledgers of a quarter of the demo company."""
     return aa.discover_ledgers(demo_company.client, *DAYS)
 
 
@@ -21,7 +20,6 @@ def lines(demo_company, ledgers):
 
 
 def test_a_pivot_is_one_line(lines, ledgers):
-    """Expenses by counterparty and month sum to the income statement, and rent is that of its one counterparty."""
     frame = aa.analysis_frame(aa.Books(lines, ledgers))
     expenses = frame[frame["type"] == "expense"]
     table = expenses.pivot_table(index="counterparty", columns="month", values="signed_amount", aggfunc="sum")
@@ -34,8 +32,7 @@ def test_a_pivot_is_one_line(lines, ledgers):
     )
 
 
-def test_the_added_columns(lines, ledgers):
-    """Rows, order, values and metadata of the load stay; each line has its ledger's place, direction and month."""
+def test_added_columns_are_ledger_place_direction_and_month(lines, ledgers):
     frame = aa.analysis_frame(aa.Books(lines, ledgers))
     pd.testing.assert_frame_equal(frame[list(lines.columns)], lines)
     assert frame.attrs["load"] == lines.attrs["load"]

@@ -36,12 +36,10 @@ def texts(books):
 
 @pytest.fixture(scope="module")
 def expected(books):
-    """Return the answers."""
     return texts(books)
 
 
 def test_copies_are_the_books_and_pickles_find_everything_again(demo_company, expected):
-    """A copy is the books themselves; a pickle, which is not larger for what was found, gives the same figures."""
     books = aa.load_books(demo_company.client, MAY, progress=False)
     assert copy.copy(books) is copy.deepcopy(books) is books
     fresh = pickle.dumps(books)
@@ -55,7 +53,6 @@ def test_copies_are_the_books_and_pickles_find_everything_again(demo_company, ex
 
 
 def test_threads_share_books(demo_company, expected):
-    """Calls in many threads of books that nothing was found of yet give the same figures."""
     fresh = aa.load_books(demo_company.client, MAY, progress=False)
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda call: call(fresh).to_json(), CALLS * 3))
@@ -63,7 +60,6 @@ def test_threads_share_books(demo_company, expected):
 
 
 def test_a_cell_that_runs_again_gives_the_same(demo_company, expected):
-    """Books that are loaded again, and books of their frames, answer the same: nothing is kept between them."""
     again = aa.load_books(demo_company.client, MAY, progress=False)
     assert texts(again) == expected
     options = {"reports": again.reports, "company": again.company, "currency": again.currency}
@@ -71,7 +67,6 @@ def test_a_cell_that_runs_again_gives_the_same(demo_company, expected):
 
 
 def test_frames_are_yours_to_change(books, expected):
-    """Columns that are added to the frames of books, or replaced there, change no figure of the books."""
     lines, ledgers = books.lines, books.ledgers
     lines["signed_amount"] = 0.0
     lines["mine"] = "x"
@@ -83,7 +78,6 @@ def test_frames_are_yours_to_change(books, expected):
 
 
 def test_other_days_are_those_of_an_argument(books):
-    """of() makes days the default; days that were not loaded are refused by the functions, which say what to do."""
     april = books.of("2026-04")
     assert aa.income_statement(april).to_json() == aa.income_statement(books, "2026-04").to_json()
     assert books.period == aa.Period.parse(MAY, time_zone=books.time_zone)
@@ -91,8 +85,7 @@ def test_other_days_are_those_of_an_argument(books):
         aa.recompute_cash_flow(books, "2026-06")
 
 
-def test_days_that_cannot_be_loaded(demo_company):
-    """Days before the first entry, and a first day after the last, are refused before anything is made."""
+def test_days_that_cannot_be_loaded_are_refused(demo_company):
     with pytest.raises(EmptyPeriodError, match="the first entry of the books is of 2025-01-01"):
         aa.load_books(demo_company.client, "2024-12", progress=False)
     with pytest.raises(InputError, match="since is 2026-06-01, which is after the last day, 2026-05-31; nothing was"):
@@ -100,7 +93,6 @@ def test_days_that_cannot_be_loaded(demo_company):
 
 
 def test_lines_in_an_engine_are_not_in_pandas(books):
-    """What needs lines in pandas says so, and how to load them."""
     polars = pytest.importorskip("polars")
     lazy = polars.from_pandas(books.lines.drop(columns="local_date")).lazy()
     scanned = aa.Books(lazy, books.ledgers, MAY, time_zone=books.time_zone)
@@ -120,8 +112,7 @@ def test_lines_in_an_engine_are_not_in_pandas(books):
             call(scanned)
 
 
-def test_what_is_known_is_shown(books):
-    """The first thing an analyst sees: company, days, lines, opening, what a person left out, and the next call."""
+def test_books_show_company_days_opening_and_next_call(books):
     shown = books._repr_html_()
     for text in (
         "Harbor Lane Coffee Roasters",

@@ -50,7 +50,6 @@ def drafted(draft, ledger):
 
 
 def test_a_month_is_that_of_the_last_year_with_what_recurs_at_its_latest_amount():
-    """Rent is what it is now, a subscription that began in August is in January, one that stopped is not."""
     draft = aa.draft_budget(books(), "2026")
     assert list(draft.columns) == ["ledger", "month", "amount", "note"]
     assert drafted(draft, "Rent") == {
@@ -68,7 +67,6 @@ def test_a_month_is_that_of_the_last_year_with_what_recurs_at_its_latest_amount(
 
 
 def test_a_month_without_lines_has_no_amount():
-    """It is empty, not zero, so that what is booked there is outside of the budget."""
     lines = [one for one in entries() if one.text in {"SHOP", "OVEN MAKER"}]
     draft = aa.draft_budget(books(frame_of(lines)), "2026-05/2026-07")
     of_rent = draft[draft["ledger"] == "Rent"]
@@ -78,7 +76,6 @@ def test_a_month_without_lines_has_no_amount():
 
 @pytest.mark.parametrize("name", ["budget.csv", "budget.xlsx"])
 def test_the_file_is_read_as_the_table_is(tmp_path, name):
-    """A person edits an amount of the file, and passes it."""
     draft = aa.draft_budget(books(), "2026", path=tmp_path / name)
     given = [aa.income_statement(books(), "2026-07/2026-09", budget=one).frame for one in (draft, tmp_path / name)]
     pd.testing.assert_frame_equal(*given)
@@ -93,7 +90,6 @@ def test_the_file_is_read_as_the_table_is(tmp_path, name):
 
 
 def test_the_twelve_months_are_the_last_whole_ones_before_the_budget():
-    """A month that is not over is none of them; a budget of past days takes those before it."""
     later = books(frame_of([*entries(), *paid("2026-01-01", cents=-340_000)]), "2026-01-20")
     for period in ("2026", "2027"):
         assert aa.notes(aa.draft_budget(later, period))[0].startswith("Of Jan 2025 to Dec 2025, ")
@@ -108,7 +104,6 @@ def test_the_twelve_months_are_the_last_whole_ones_before_the_budget():
 
 
 def test_own_amounts_of_a_parent_are_no_total(tmp_path):
-    """A ledger with lines of its own and others below it is written with own: before it, and is read as that."""
     ledgers = LEDGERS.assign(
         editable=True, created_at=pd.NaT, parent_id=["rent" if one == "wages" else None for one in LEDGERS["id"]]
     )
@@ -121,7 +116,6 @@ def test_own_amounts_of_a_parent_are_no_total(tmp_path):
 
 
 def test_other_sides_and_entries_without_cash_keep_their_amounts(demo_company):
-    """Depreciation has no payment; what a payment pays beside expenses is in no budget; each ledger is found again."""
     loaded = aa.load_books(demo_company.client, progress=False)
     draft = aa.draft_budget(loaded, "2027")
     assert drafted(draft, "Expenses:Running the Business:Depreciation")["2027-05"] == 1_590

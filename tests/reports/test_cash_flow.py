@@ -53,7 +53,6 @@ class Entry(NamedTuple):
 
 
 def noon(text):
-    """Noon UTC of a date."""
     return dt.datetime.combine(dt.date.fromisoformat(text), NOON)
 
 
@@ -163,7 +162,6 @@ def january(line_entries=None, ledgers=None, balances=None, time_zone=None, scal
 
 
 def checked(report):
-    """Return a report whose tables are valid."""
     report.exact().checked()
     return report
 
@@ -176,7 +174,6 @@ def assert_same(report, expected, tables=TABLES):
 
 @pytest.mark.parametrize("engine", TWO_ENGINES)
 def test_a_month_calculated_by_hand(engine, tmp_path):
-    """The figures of a small month on every engine: flows, totals, balances, order and names."""
     lines = on_engine(line_frame(BOOKS), engine, tmp_path)
     frames = lines, on_engine(ledger_frame(CHART), engine, tmp_path)
     report = checked(aa.recompute_cash_flow(aa.Books(*frames, time_zone="UTC"), ("2025-01-01", dt.date(2025, 1, 31))))
@@ -212,8 +209,7 @@ def test_a_month_calculated_by_hand(engine, tmp_path):
 
 
 @pytest.mark.parametrize("engine", TWO_ENGINES)
-def test_a_period_without_lines(engine, tmp_path):
-    """Before the books begin, on a day that does not exist, and without any line, the report is empty and typed."""
+def test_period_without_lines_is_empty_and_typed(engine, tmp_path):
     ledgers = on_engine(ledger_frame(CHART), engine, tmp_path)
     for entries in (BOOKS, []):
         lines = on_engine(line_frame(entries), engine, tmp_path)
@@ -230,8 +226,7 @@ def test_a_period_without_lines(engine, tmp_path):
 
 
 @pytest.mark.parametrize("engine", TWO_ENGINES)
-def test_the_ends_of_the_calendar(engine, tmp_path):
-    """A period from year 1 to 9999 includes every line."""
+def test_period_to_the_ends_of_the_calendar_has_every_line(engine, tmp_path):
     frames = on_engine(line_frame(BOOKS), engine, tmp_path), on_engine(ledger_frame(CHART), engine, tmp_path)
     report = checked(
         aa.recompute_cash_flow(aa.Books(*frames, time_zone="America/New_York"), ("0001-01-01", "9999-12-31"))
@@ -250,7 +245,6 @@ def large_books(large, unit):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("scale", [2, *also_long(0, 10)])
 def test_amounts_of_20_digits_are_exact(engine, scale, tmp_path):
-    """Amounts far beyond a float are exact in text and sums; what returns a float names them and what takes them."""
     with localcontext(prec=200):
         unit, large = Decimal(1).scaleb(-scale), Decimal(98765432109876543210)
         books, ending, net = large_books(large, unit), 8 * large - 6 * unit, 7 * large - 7 * unit
@@ -273,7 +267,6 @@ def test_amounts_of_20_digits_are_exact(engine, scale, tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_sums_beyond_64_bits_are_exact(engine, tmp_path):
-    """10,000 lines of 10**15 - 1 units are summed exactly, where sums of int64 wrap around: the total is named."""
     largest = Decimal(10**15 - 1).scaleb(-2)
     before = [Entry(noon("2024-12-31"), [("bank", largest), ("equity", -largest)]) for _ in range(10_000)]
     frames = on_engine(line_frame(before), engine, tmp_path), on_engine(ledger_frame(CHART), engine, tmp_path)
@@ -297,7 +290,6 @@ def test_a_gap_of_64_bits_is_a_gap(engine, tmp_path):
 
 @pytest.mark.parametrize("engine", TWO_ENGINES)
 def test_totals_alone_are_those_of_the_whole_report(engine, tmp_path):
-    """Without lines every other table is the same; the report says so, and a reconciliation does not claim lines."""
     frames = on_engine(line_frame(BOOKS), engine, tmp_path), ledger_frame(CHART)
     whole = january(*frames)
     totals = checked(january(*frames, lines=False))
@@ -317,7 +309,6 @@ def stating(lines, count, time_zone="UTC"):
 @pytest.mark.parametrize("with_lines", [True, False])
 @pytest.mark.parametrize("engine", ["pandas", "pyarrow"])
 def test_nulls_as_ids_are_refused_where_a_load_is_stated(engine, with_lines, tmp_path):
-    """A frame that states its load is not searched for repeats, but a line of the period without an id is refused."""
     lines = line_frame(BOOKS)
     stating(lines, len(lines))
     lines["id"] = lines["id"].where(lines["datetime"] < pd.Timestamp("2025-01-01", tz="UTC"), None)
@@ -332,7 +323,6 @@ def test_nulls_as_ids_are_refused_where_a_load_is_stated(engine, with_lines, tmp
     ("count", "many"), [(2, 1_000_000), (4, 3), pytest.param(1_000_002, 1_000_000, marks=pytest.mark.long)]
 )
 def test_an_id_that_occurs_twice_is_refused_in_frames_of_any_length(count, many, monkeypatch):
-    """Distinct ids pass, and one that occurs twice is named, by the check of a frame as by a recomputation."""
     monkeypatch.setattr(column_conversion, "_MANY_TEXTS", many)
     both = line_frame([entry("2025-03-03", bank="-5", rent="5")])
     frame = both.take(np.tile([0, 1], count // 2)).reset_index(drop=True)
@@ -372,7 +362,6 @@ def test_loads_that_overlap_are_refused(engine, with_lines, tmp_path):
 
 @pytest.mark.parametrize("with_lines", [True, False])
 def test_ids_are_counted_only_where_no_load_is_stated(with_lines):
-    """A frame with as many lines as its load stated is believed; one with more is not the load, and is refused."""
     lines = line_frame(BOOKS)
     twice = pd.concat([lines, lines[:2]], ignore_index=True)
     believed = january(stating(twice.copy(), len(twice)), lines=with_lines)
@@ -396,7 +385,6 @@ def with_amounts(lines, amounts, engine, tmp_path):
 
 @pytest.mark.parametrize("engine", TWO_ENGINES)
 def test_rounding_noise_is_removed_and_noted(engine, tmp_path):
-    """Amounts that arithmetic with floats made give the same report, and a note counts them."""
     lines = line_frame(BOOKS)
     noisy = lines["signed_amount"].to_numpy(copy=True)
     noisy[:4] = np.nextafter(noisy[:4], np.inf)
@@ -424,7 +412,6 @@ def test_exact_floats_have_no_noise(engine, scale, tmp_path):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("wrong", [24.335, 1e13, *also_long(float("inf"), float("-inf"), 1e300)])
 def test_floats_that_are_no_amounts_are_refused(engine, wrong, tmp_path):
-    """A float between two cents, an infinite and a too large one are counted; ids and what to call are named."""
     lines = line_frame(BOOKS)
     amounts = lines["signed_amount"].to_numpy(copy=True)
     amounts[[3, 5]] = wrong
@@ -450,7 +437,6 @@ def test_nan_is_refused_as_null(engine, tmp_path):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("kind", [pa.int32(), *also_long(pa.int64())])
 def test_integers_are_major_units(engine, kind, tmp_path):
-    """Integer amounts are whole currency units: 250 is 250.00."""
     lines = line_frame([entry("2025-01-02", bank="250", sales="-250")])
     given_lines = with_amounts(lines, pa.array([250, -250], kind), engine, tmp_path)
     report = checked(january(given_lines))
@@ -460,7 +446,6 @@ def test_integers_are_major_units(engine, kind, tmp_path):
 
 
 def test_the_scale_is_stated_once_or_assumed():
-    """A scale that nothing states is assumed to be 2, which is noted; scales that disagree are refused."""
     lines = line_frame(BOOKS)
     assumed = "No scale is stated; amounts are assumed to have 2 fraction digits."
     assert assumed not in january(lines).notes
@@ -476,7 +461,6 @@ def test_the_scale_is_stated_once_or_assumed():
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_sums_beyond_38_digits_are_refused(engine, tmp_path):
-    """Where engines would overflow or raise their own errors, the same AmountError is raised."""
     huge = Decimal("9" * 36)
     books = [Entry(noon("2025-01-02"), [("bank", huge), ("sales", huge.copy_negate())]) for _ in range(3)]
     lines = line_frame(books, exact=True)
@@ -486,7 +470,6 @@ def test_sums_beyond_38_digits_are_refused(engine, tmp_path):
 
 
 def test_the_cash_ledger_named_is_the_one_that_moved_most():
-    """With several cash ledgers: the largest absolute movement, summed per ledger; ties by sort_code, then id."""
     chart = [
         Ledger("b", "B", cash=True, sort_code="2"),
         Ledger("a", "A", cash=True, sort_code="2"),
@@ -507,7 +490,6 @@ def test_the_cash_ledger_named_is_the_one_that_moved_most():
 
 
 def test_cash_totals_include_only_cash_ledgers():
-    """A cash total includes descendants that are cash, at any depth, also below a ledger that is not."""
     chart = [
         Ledger("top", "Top", cash=True, sort_code="1"),
         Ledger("middle", "Middle", parent="top"),
@@ -520,7 +502,6 @@ def test_cash_totals_include_only_cash_ledgers():
 
 
 def test_the_zone_of_the_load_is_the_default():
-    """Without a zone the days are those of the load, as titles say; a frame that states none is refused."""
     lines = line_frame(BOOKS)
     with pytest.raises(InputError, match="the line entries state no time zone and have no local_date; name the zone"):
         aa.Books(lines, ledger_frame(CHART))
@@ -533,8 +514,7 @@ def test_the_zone_of_the_load_is_the_default():
     assert not any("time zone" in note for note in given.notes)
 
 
-def test_anchored_on_given_balances():
-    """Supplied balances are rolled forward, earlier lines are not used, and a note says so."""
+def test_balances_roll_forward_from_given_ones():
     summed = january()
     for balances in (
         summed.starting_balances,
@@ -550,10 +530,6 @@ def test_anchored_on_given_balances():
 
 
 def test_given_balances_must_fit_the_chart():
-    """A balance of another ledger is refused; an absent one is zero, rounding noise is removed, and both are noted.
-
-    A whole report, or a column of one, is refused with what to pass.
-    """
     whole = january()
     for wrong in (whole, whole.starting_balances["cash_balance"], [Decimal(1)]):
         with pytest.raises(InputError, match=r"opening is of type .*; pass \{ledger: balance\}, starting_balances of"):
@@ -589,7 +565,6 @@ def test_given_balances_must_fit_the_chart():
 @pytest.mark.parametrize("engine", TWO_ENGINES)
 @pytest.mark.parametrize("missing", ["le_2", "le_3", "le_10", "le_14"])
 def test_a_missing_line_is_never_a_silent_wrong_number(engine, missing, tmp_path):
-    """A missing line of the period, on cash, a category or an invoice, is an error that names its entry."""
     lines = line_frame(BOOKS)
     (entry_id,) = lines.loc[lines["id"] == missing, "journal_entry_id"]
     frame = on_engine(lines[lines["id"] != missing], engine, tmp_path)
@@ -598,10 +573,6 @@ def test_a_missing_line_is_never_a_silent_wrong_number(engine, missing, tmp_path
 
 
 def test_only_entries_of_the_period_have_to_balance_within_it():
-    """Of earlier entries only cash is needed, later lines are ignored, and lines of other days are not of the entry.
-
-    Many that do not balance are counted, and a few named.
-    """
     lines = line_frame(BOOKS)
     assert january(lines[~lines["id"].isin(["le_1", "le_19"])]).ending_cash_balance == 819.51
     spread = line_frame([entry("2025-01-31", bank="1", sales="-1")])
@@ -616,7 +587,6 @@ def test_only_entries_of_the_period_have_to_balance_within_it():
 
 @pytest.mark.parametrize("absent", ["bank", "rent", "receivable", "equity"])
 def test_ledgers_that_are_not_in_the_chart_are_named(absent):
-    """A line on an unknown ledger, in the period or before it, might be cash: refused."""
     chart = [one._replace(parent=None) for one in CHART if one.id != absent]
     with pytest.raises(
         FrameError, match=rf"1 ledger of the line entries not in ledgers: {absent} with \d+ lines? that sum"
@@ -625,7 +595,6 @@ def test_ledgers_that_are_not_in_the_chart_are_named(absent):
 
 
 def test_unused_ledgers_need_not_be_known():
-    """Ledgers used only later, or only earlier where balances are given, and parents of unused ones may be unknown."""
     later = [*BOOKS, entry("2025-03-01", bank="-1", new="1")]
     chart = [*(one for one in CHART if one.id != "equity"), Ledger("idle", "Idle", parent="gone")]
     for books, ledgers, balances in ((later, CHART, None), (BOOKS, chart, {"bank": Decimal(1000)})):
@@ -634,7 +603,6 @@ def test_unused_ledgers_need_not_be_known():
 
 
 def test_parents_must_be_in_the_chart():
-    """A parent that is not in the chart is refused by name, and so is a cycle."""
     orphan = [one for one in CHART if one.id != "costs"]
     with pytest.raises(HierarchyError, match=r"1 parent ledger not in ledgers: costs;"):
         january(ledgers=ledger_frame(orphan))
@@ -673,7 +641,6 @@ ABOVE_RENT = {"receivable", "costs", "office", "paper"}
     ],
 )
 def test_totals_that_might_include_a_ledger_are_null(hidden, types, unknown, inferred):
-    """Where the parent of a ledger in use is unknown, totals that might include it are null, and others are not."""
     report, known = checked(january(ledgers=without_parents(*hidden, types=types))), january()
     assert report.inferred_roots == inferred
     for table, column in (
@@ -691,7 +658,6 @@ def test_totals_that_might_include_a_ledger_are_null(hidden, types, unknown, inf
 
 
 def test_a_hierarchy_that_is_inferred_is_noted():
-    """A note says whose parents are not known, and whether totals are null for it; unused ledgers change no total."""
     notes = january(ledgers=without_parents("rent")).notes
     assert any("parents of 1 ledger are not known (Rent): totals that might" in note for note in notes)
     notes = january(ledgers=without_parents("costs", "bank", types=TYPES)).notes
@@ -703,7 +669,6 @@ def test_a_hierarchy_that_is_inferred_is_noted():
 
 
 def test_ledgers_without_a_sort_code_are_in_order():
-    """A ledger whose sort code is not known is just before its first descendant, or last if it has none."""
     unknown = {"costs", "office", "receivable"}
     chart = [one._replace(sort_code="") if one.id in unknown else one for one in CHART]
     report = checked(january(ledgers=ledger_frame(chart)))
@@ -715,7 +680,6 @@ def test_ledgers_without_a_sort_code_are_in_order():
 
 @pytest.mark.parametrize("scale", [0, 3, 4, 10])
 def test_flows_below_a_cent_are_kept(scale):
-    """Flows of the smallest unit are exact at any scale, also where they cancel each other in the sum."""
     unit = Decimal(1).scaleb(-scale)
     books = [
         Entry(noon("2025-01-02"), [("bank", -4 * unit), ("rent", 4 * unit)]),
@@ -737,7 +701,6 @@ FRAMES = {"lines": line_frame(BOOKS), "ledgers": ledger_frame(CHART)}
 @pytest.mark.parametrize("engine", TWO_ENGINES)
 @pytest.mark.parametrize("frame", FRAMES)
 def test_missing_columns_are_named(engine, frame, tmp_path):
-    """A frame without a required column is refused by the name of the column, on every engine."""
     for column in {"id", "sort_code", "signed_amount", "datetime", "name"} & set(FRAMES[frame]):
         frames = {name: one.drop(columns=column if name == frame else []) for name, one in FRAMES.items()}
         frames = {name: on_engine(one, engine, tmp_path) for name, one in frames.items()}
@@ -749,7 +712,6 @@ def test_missing_columns_are_named(engine, frame, tmp_path):
 @pytest.mark.parametrize("engine", TWO_ENGINES)
 @pytest.mark.parametrize("column", ["id", "ledger_id", "journal_entry_id", "datetime", "signed_amount"])
 def test_nulls_are_refused(engine, column, tmp_path):
-    """A null where a value is required is refused, not dropped from the sums."""
     lines = line_frame(BOOKS)
     where = lines["journal_entry_id"] == "je_1" if column != "id" else lines["id"] == "le_3"
     lines.loc[where, column] = None
@@ -772,7 +734,6 @@ def test_nulls_are_refused(engine, column, tmp_path):
 )
 @pytest.mark.parametrize("engine", TWO_ENGINES)
 def test_wrong_kinds_are_refused(engine, column, change, message, tmp_path):
-    """Floats of 32 bits, naive times and numeric ids are refused on every engine."""
     lines = line_frame(BOOKS)
     lines[column] = change(lines[column])
     with pytest.raises(FrameError, match=message):
@@ -781,13 +742,11 @@ def test_wrong_kinds_are_refused(engine, column, change, message, tmp_path):
 
 @pytest.mark.parametrize("frame", [None, [], {"id": []}, "lines.parquet", 5])
 def test_other_types_are_refused(frame):
-    """Anything but a frame is refused with a clear message."""
     with pytest.raises(FrameError, match="it must be a pandas, pyarrow, polars, DuckDB or PySpark frame"):
         aa.recompute_cash_flow(aa.Books(frame, ledger_frame(CHART), time_zone="UTC"), ("2025-01-01", "2025-01-31"))
 
 
 def test_encoded_text_other_time_units_and_zones_are_read():
-    """Categorical ids, other time zones, also that of a DuckDB session, and other time units give the same report."""
     lines = line_frame(BOOKS).astype({"ledger_id": "category", "journal_entry_id": "category"})
     lines["datetime"] = lines["datetime"].dt.tz_convert("Asia/Tokyo").dt.as_unit("ms")
     connection = duckdb.connect()
@@ -798,7 +757,6 @@ def test_encoded_text_other_time_units_and_zones_are_read():
 
 
 def test_frames_are_not_modified():
-    """Recomputing modifies neither frame, and their row order does not matter."""
     lines, ledgers = line_frame(BOOKS), ledger_frame(CHART)
     shuffled = lines.sample(frac=1, random_state=4)
     assert_same(january(lines, ledgers), january(shuffled, ledgers[::-1]))
@@ -828,12 +786,10 @@ def assert_as_naive(seed, engine, tmp_path, *, exact=False):
 @example(83635)  # a month of few lines
 @given(st.integers(0, 10**6))
 def test_random_books_against_a_naive_report(seed):
-    """Random books, periods and zones give the figures of the naive report."""
     assert_as_naive(seed, "pandas", None)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("seed", [0, 1, *also_long(*range(2, 16))])
 def test_engines_agree(engine, seed, tmp_path):
-    """Every engine gives the naive report's figures on the same books, from floats and from decimals."""
     assert_as_naive(seed // 2, engine, tmp_path, exact=seed % 2 == 1)

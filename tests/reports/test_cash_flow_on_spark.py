@@ -43,7 +43,6 @@ def books(tmp_path_factory):
     ],
 )
 def test_spark_makes_the_report_of_pandas(spark_session, books, amounts, session_zone, lines):
-    """Every table and total is the same, in any time zone of the session; without lines only their table is empty."""
     paths, ledgers = books
     spark_session.conf.set("spark.sql.session.timeZone", session_zone)
     on_spark = spark_session.read.parquet(str(paths[amounts]))

@@ -24,12 +24,10 @@ def make_report(starting, flows, *, gap="0", ledger="Ledger", **form):
 
 
 def single_amounts(report):
-    """Return the single amounts of a report."""
     return [getattr(report, name) for name in SINGLE_AMOUNTS]
 
 
 def test_single_amounts_calculate_with_the_tables():
-    """They are floats as those of the tables; copies have the same."""
     report = make_report("1000.10", ["0.10", "-0.30"], gap="0.03")
     for one in (report, replace(report), copy.deepcopy(report)):
         assert single_amounts(one) == [1000.10, -0.20, 999.93, -0.03]
@@ -38,7 +36,6 @@ def test_single_amounts_calculate_with_the_tables():
 
 
 def test_exact_has_decimals():
-    """The exact tables and sums of a report have Decimals of its scale."""
     report = make_report("9999999999999.98", ["0.10", "-0.30"])
     exact = report.exact()
     expected = [Decimal("9999999999999.98"), Decimal("-0.20"), Decimal("9999999999999.78"), Decimal("0.00")]
@@ -48,7 +45,6 @@ def test_exact_has_decimals():
 
 
 def test_a_report_is_not_edited_in_place():
-    """Its tables are made anew each time: what is written into one changes that frame alone."""
     report = make_report("1", ["0.10"])
     for name in ("ledgers", "lines", "starting_balances", "ending_balances"):
         table = getattr(report, name)
@@ -60,7 +56,6 @@ def test_a_report_is_not_edited_in_place():
 
 @pytest.mark.parametrize("scale", [0, 2, 10])
 def test_text_has_all_digits_of_the_scale(scale):
-    """JSON, HTML and plain text are made from minor units: zeros at the end and the last of 15 digits are shown."""
     unit = Decimal(1).scaleb(-scale)
     largest, flow = (10**15 - 1) * unit, -10 * unit
     report = make_report(largest, [flow], scale=scale)
@@ -73,7 +68,6 @@ def test_text_has_all_digits_of_the_scale(scale):
 
 
 def test_an_amount_that_no_float_holds_is_named():
-    """A frame or a single amount of 10**15 units or more is refused by name; text, JSON and HTML show it."""
     largest = "9999999999999.99"
     report = make_report(largest, [largest, "0.01"])
     for name in ("net_cash_flow", "ending_cash_balance"):
@@ -90,7 +84,6 @@ def test_an_amount_that_no_float_holds_is_named():
 
 
 def test_a_figure_that_no_float_holds_is_named():
-    """Its amount and its entries are refused by name where they have floats; its text shows it."""
     figure = make_report("0", ["10000000000000.00"])["Net cash flow"]
     assert (figure.text, figure.exact()) == ("10,000,000,000,000.00", Decimal(10**13))
     assert "10,000,000,000,000.00" in figure.explain()
@@ -109,7 +102,6 @@ def test_the_identity_gap_is_exact():
 
 
 def test_tables_of_a_report_are_checked():
-    """An invalid table anywhere in a report is found."""
     tables = make_report("1", ["0"]).exact().checked()
     for name in ("ledgers", "lines", "starting_balances", "ending_balances"):
         table = getattr(tables, name)
@@ -118,7 +110,6 @@ def test_tables_of_a_report_are_checked():
 
 
 def test_a_page_shows_names_as_text_and_given_balances():
-    """Names from the books are escaped in the notebook, and it says that a starting balance was given."""
     report = make_report("0", ["1234.50"], ledger="<script>alert(1)</script>")
     assert "<script>alert" not in report._repr_html_()
     assert "1,234.50" in report._repr_html_()

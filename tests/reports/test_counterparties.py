@@ -9,7 +9,6 @@ MONTH = "2026-05"
 
 @pytest.fixture(scope="module")
 def books(demo_company):
-    """Return the books of the demo company."""
     return aa.load_books(demo_company.client, MONTH, progress=False)
 
 
@@ -20,7 +19,6 @@ def frame(books):
 
 
 def test_an_entry_has_one_counterparty(frame):
-    """All lines of an entry have the same, and those without any move no cash and owe nothing."""
     assert frame.groupby("journal_entry_id")["counterparty"].nunique().max() == 1
     without = frame[frame["counterparty"] == ""]
     assert not without["is_cash"].any()
@@ -29,15 +27,13 @@ def test_an_entry_has_one_counterparty(frame):
     assert not named.str.contains("DEPRECIATION|ACCRUAL|^INVOICE|^PAYMENT OF").any()
 
 
-def test_the_queue_has_that_of_the_entry(books, frame):
-    """So that a group, and a rule, is of the same counterparty as a row of a pivot table."""
+def test_queue_has_the_counterparty_of_the_entry(books, frame):
     queue = aa.uncategorized_queue(books, "2025-01/2026-06")
     of_entry = frame.drop_duplicates("journal_entry_id").set_index("journal_entry_id")["counterparty"]
     assert queue["counterparty"].tolist() == of_entry.reindex(queue["journal_entry_id"]).tolist()
 
 
 def test_bridges_and_rhythms_have_no_others(books, frame):
-    """Steps and recurring payments are of counterparties of entries."""
     known = set(frame["counterparty"]) | {""}
     steps = aa.bridge(books, MONTH).steps
     assert {one.counterparty for one in steps} <= known | {"transfers", "other"}
@@ -45,7 +41,6 @@ def test_bridges_and_rhythms_have_no_others(books, frame):
 
 
 def test_parties_of_open_items_are_counterparties(books, frame):
-    """Who owes is the counterparty of the entry that says so."""
     items = aa.ageing(books).open_items
     of_line = frame.set_index("id")["counterparty"].reindex(items["line_id"])
     named = items["counterparty"] != "not named"
@@ -54,7 +49,6 @@ def test_parties_of_open_items_are_counterparties(books, frame):
 
 
 def test_a_customer_is_not_the_text_of_a_transfer(posted_books):
-    """Invoice and payment are of the customer that their texts name; a correction is of none."""
     ledgers = {
         "bank": "bank_account",
         "owed": "accounts_receivable",

@@ -18,7 +18,6 @@ CHANGED = "amounts, days or ledgers were changed after the load"
 
 @pytest.fixture(scope="module")
 def ledgers(demo_company):
-    """Return the chart of accounts."""
     return aa.discover_ledgers(demo_company.client, *DAYS)
 
 
@@ -29,7 +28,6 @@ def lines(demo_company, ledgers):
 
 
 def through_parquet(frame):
-    """Write a frame and read it."""
     stream = io.BytesIO()
     frame.to_parquet(stream)
     return pd.read_parquet(stream)
@@ -51,7 +49,6 @@ HANDLED = {
 
 @pytest.mark.parametrize("how", HANDLED)
 def test_handled_frames_are_the_load(lines, ledgers, how):
-    """Order, index, other columns and files change nothing."""
     handled = HANDLED[how](lines)
     found, expected = (aa.income_statement(aa.Books(one, ledgers), DAYS) for one in (handled, lines))
     assert found["Net income", "2025-03"].exact() == expected["Net income", "2025-03"].exact()
@@ -84,14 +81,12 @@ def edited(lines, row, column, sign):
     change=st.tuples(st.sampled_from(["ledger_id", "datetime", "signed_amount"]), st.sampled_from([1, -1])),
 )
 def test_the_smallest_edit_is_refused(lines, ledgers, row, change):
-    """A cent, a microsecond or a ledger that was changed in place is found before anything is calculated."""
     other = edited(lines, row, *change)
     with pytest.raises(IncompleteLoadError, match=f"the lines are not those that were loaded: {CHANGED}"):
         aa.Books(other, ledgers)
 
 
-def test_what_is_said_and_what_to_do(lines, ledgers):
-    """The message names the ledger and both sums; lines of one's own have a label, or state no load."""
+def test_edited_frame_names_ledger_and_both_sums(lines, ledgers):
     rent = lines.index[lines["ledger_id"] == "led_rent"][-1]
     other = lines.copy()
     other.loc[rent, ["amount", "signed_amount"]] += 100.0
@@ -113,7 +108,6 @@ def test_what_is_said_and_what_to_do(lines, ledgers):
 
 
 def test_ledgers_of_another_company_are_refused(lines, deep_books):
-    """Lines and ledgers of two instances are never the books of one."""
     with deep_books.client() as client:
         others = aa.discover_ledgers(client, "2025-01-01", "2025-01-31", progress=False)
     with pytest.raises(

@@ -63,17 +63,14 @@ class Page(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
-        """Note a tag."""
         self.opened.append((tag, dict(attrs)))
         self._raw = tag in {"style", "script"}
 
     def handle_endtag(self, tag):
-        """Note the end of a tag."""
         self.closed.append(tag)
         self._raw = False
 
     def handle_data(self, data):
-        """Note a text."""
         if data.strip() and not self._raw:
             self.texts.append(data.replace("\xa0", " ").strip())
 
@@ -84,10 +81,6 @@ def carried(page):
 
 
 def test_a_table_without_scripts_is_a_normal_table():
-    """Title, subtitle, heads with scopes, rows in groups, figures as texts, notes; no button that does nothing.
-
-    Favourable and unfavourable differ by letter and name, not by colour alone; zeros are marked.
-    """
     page = Page(figure_table_html(make_table(make_entries())))
     assert sorted(tag for tag, _ in page.opened if tag != "br") == sorted(page.closed)
     scopes = [attrs["scope"] for tag, attrs in page.opened if tag == "th"]
@@ -115,7 +108,6 @@ def test_a_table_without_scripts_is_a_normal_table():
 
 
 def test_markup_in_texts_does_nothing():
-    """Texts are escaped in the table, in its attributes and in its JSON, which nothing in it can end."""
     lines = [(0, "2026-05-01", HOSTILE, HOSTILE, -1)]
     terms = {"5010|change": [("+", HOSTILE, "1.00")]}
     text = figure_table_html(make_table(make_entries(lines, name=HOSTILE, terms=terms), name=HOSTILE, key=HOSTILE))
@@ -131,7 +123,6 @@ def test_markup_in_texts_does_nothing():
 
 
 def test_entries_are_carried_once():
-    """Lines keep their numbers, texts and labels are written once, and units that are no exact number are text."""
     lines = [(0, "2026-05-02", "Rent", "Bank", 2**60), (0, "2026-05-01", "Rent", "Bank", -5)]
     terms = {"5020|total": [("+", "Rent", "1.00"), ("-", "Wages", "2.00")], "5020|change": [("+", "Rent", "1.00")]}
     data = carried(figure_table_html(make_table(make_entries(lines, terms=terms))))
@@ -148,7 +139,6 @@ def test_entries_are_carried_once():
     [(10, 10, {"lines", "terms", "call"}), (9000, 10, {"terms", "call"}), (9000, 9000, {"call"})],
 )
 def test_what_is_too_large_is_replaced_by_the_call(line_count, term_count, parts):
-    """Above the limit the page carries the terms and the call that gives the entries, or only the call."""
     lines = [(0, "2026-05-01", f"Payment of invoice {number}", "Bank", number) for number in range(line_count)]
     terms = {f"5010|{number}": [("+", "Rent, May 2026", "7,900.00")] for number in range(term_count)}
     text = figure_table_html(make_table(make_entries(lines, terms=terms)))
@@ -156,8 +146,7 @@ def test_what_is_too_large_is_replaced_by_the_call(line_count, term_count, parts
     assert len(JSON.search(text).group(1).encode()) <= MAX_ENTRIES_BYTES
 
 
-def test_a_large_table_is_small():
-    """60 rows of 24 months with 3,000 entries are under 400,000 bytes."""
+def test_large_table_is_below_400_000_bytes():
     columns = [f"{2024 + month // 12}-{month % 12 + 1:02}" for month in range(24)]
     heads = [TableHead(column, is_comparison=False) for column in columns]
     names = [f"{number:08x}-7c1f-4d55-9a3e-{number:012x}" for number in range(60)]
@@ -180,7 +169,6 @@ def test_a_large_table_is_small():
 
 
 def test_a_table_of_a_page_has_a_name_and_no_data_of_its_own():
-    """Tables that share the data of their page have neither style, script nor entries; texts of people are marked."""
     table = make_table()
     text_cells = list(table.rows[1].cells[:4])
     heads = [*table.heads[:4], TableHead("Why", is_comparison=False, is_text=True)]
@@ -195,7 +183,6 @@ def test_a_table_of_a_page_has_a_name_and_no_data_of_its_own():
 
 
 def test_lines_have_the_text_of_their_entry_or_their_own():
-    """A line whose entry has no text, or an empty one, unfolds with its own text."""
     entries = pd.DataFrame(
         {
             "id": ["1", "2", "3", "4"],

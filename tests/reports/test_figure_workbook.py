@@ -24,7 +24,6 @@ def rows(tmp_path):
 
 
 def test_entries_have_the_days_of_the_books(rows, demo_company):
-    """The entries of a figure are those that it sums, without a zone, which Excel does not have."""
     statement = aa.income_statement(aa.load_books(demo_company.client, "2026-05", progress=False))
     rent = statement["Rent", "2026-05"]
     (entry,) = rows(rent, "Entries")
@@ -33,7 +32,6 @@ def test_entries_have_the_days_of_the_books(rows, demo_company):
 
 
 def test_a_figure_of_others_has_the_signed_entries_of_all(rows, demo_company):
-    """What a total is made of is listed with signs, and the entries of all sum to it."""
     statement = aa.income_statement(aa.load_books(demo_company.client, "2026-05", progress=False))
     income = statement["net_income", "2026-05"]
     entries = rows(income, "Entries")
@@ -45,7 +43,6 @@ def test_a_figure_of_others_has_the_signed_entries_of_all(rows, demo_company):
 
 
 def test_what_cannot_be_written_is_refused(tmp_path, demo_company):
-    """Another name than that of a workbook is refused, and a stated figure has no sheet of entries."""
     statement = aa.income_statement(aa.load_books(demo_company.client, "2026-05", progress=False))
     with pytest.raises(aa.errors.InputError, match=r"a workbook needs a name that ends in \.xlsx; nothing was written"):
         statement["Rent", "2026-05"].to_excel(tmp_path / "rent.csv")

@@ -67,7 +67,6 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_days_stay_what_they_are(lines, ledgers, change):
-    """The zone of the ledgers is taken, because it gives every ``local_date``; else a zone must be named."""
     changed = CHANGES[change](lines, ledgers)
     found = aa.income_statement(aa.Books(changed, ledgers), MAY)["Net income"]
     assert found.exact() == NET_INCOME
@@ -83,7 +82,6 @@ def test_days_stay_what_they_are(lines, ledgers, change):
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_zone_of_the_ledgers_that_gives_other_days_is_refused(demo_company, lines, ledgers, change):
-    """Ledgers that were discovered in another zone do not move days; nor does a frame without its days take theirs."""
     elsewhere = aa.discover_ledgers(demo_company.client, "2026-04-01", "2026-05-31", time_zone="UTC")
     changed = CHANGES[change](lines, ledgers)
     with pytest.raises(
@@ -94,7 +92,6 @@ def test_a_zone_of_the_ledgers_that_gives_other_days_is_refused(demo_company, li
 
 @pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
 def test_a_frame_without_days_and_zone_is_refused(lines, ledgers, make):
-    """Without a load and without ``local_date`` there is no zone, and none is assumed."""
     bare = without_statement(lines.drop(columns="local_date"))
     with pytest.raises(
         InputError, match="state no time zone and have no local_date; name the zone that days are counted"
@@ -115,13 +112,11 @@ def test_a_frame_without_days_and_zone_is_refused(lines, ledgers, make):
     ids=["register", "recurring_payments", "ageing", "outlook", "analysis_frame"],
 )
 def test_no_function_assumes_a_zone(lines, ledgers, call):
-    """What counts days refuses a frame that states none."""
     with pytest.raises(InputError, match="name the zone that days are counted in"):
         call(aa.Books(without_statement(lines.drop(columns="local_date")), ledgers))
 
 
 def test_local_dates_are_never_replaced(lines, ledgers, tmp_path):
-    """Other days than those of the frame are refused, where they would be written over it."""
     merged = CHANGES["merge"](lines, ledgers)[list(lines.columns)]
     assert (aa.analysis_frame(aa.Books(merged, ledgers))["local_date"] == merged["local_date"]).all()
     with pytest.raises(InputError, match="or drop the column local_date to count other days"):
@@ -149,7 +144,6 @@ INSTANTS = st.dates(dt.date(2005, 1, 1), dt.date(2026, 12, 31)).flatmap(
     instants=st.lists(INSTANTS, min_size=1, max_size=12),
 )
 def test_a_zone_is_taken_only_if_it_gives_every_day(zones, instants):
-    """Days of one zone, tried in another: the frame is taken exactly where both give the same days."""
     of_days, of_ledgers = zones
     instant = pd.Series(pd.to_datetime(instants)).astype("datetime64[us]").dt.tz_localize("UTC")
     days = instant.dt.tz_convert(of_days).dt.tz_localize(None).dt.normalize().astype("datetime64[us]")
@@ -189,14 +183,12 @@ def test_a_zone_is_taken_only_if_it_gives_every_day(zones, instants):
 @pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
 @pytest.mark.parametrize("change", ["merge", "Arrow", "lazy polars"])
 def test_part_of_an_entry_is_refused(lines, ledgers, make, change):
-    """A merge that drops a ledger leaves entries that do not balance: 15,255.01 would be earned."""
     part = CHANGES[change](without_statement(lines[lines["ledger_name"] != "Rent"]), ledgers)
     with pytest.raises(IncompleteLoadError, match=r"journal entr.* not balance .*so lines are missing"):
         make(aa.Books(part, ledgers), MAY)
 
 
 def test_a_load_of_revenues_and_expenses_suffices(demo_company, ledgers):
-    """A load states its ledgers, and is judged by them: those of an income statement give its net income."""
     earning = ledgers.loc[
         ledgers["type"].isin(["revenue", "expense"]) | (ledgers["sub_type"] == "uncategorized_assets")
     ]
@@ -215,13 +207,11 @@ def turned(lines):
 @pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
 @pytest.mark.parametrize("change", ["merge", "Arrow", "lazy polars", "DuckDB"])
 def test_amounts_on_the_other_side_are_refused(lines, ledgers, make, change):
-    """``debit_credit`` says that they are wrong."""
     with pytest.raises(FrameError, match=r"signed_amount is not \+amount on the debit side.*: id ent_"):
         make(aa.Books(CHANGES[change](turned(lines), ledgers), ledgers), MAY)
 
 
 @pytest.mark.parametrize("make", [aa.ageing, aa.recurring_payments, aa.outlook, aa.analysis_frame])
 def test_no_function_takes_amounts_on_the_other_side(lines, ledgers, make):
-    """What reads lines until a day refuses them too."""
     with pytest.raises(FrameError, match=r"signed_amount is (not )?\+amount on the debit side"):
         make(aa.Books(turned(lines), ledgers))

@@ -144,8 +144,7 @@ class Expected:
 
 
 @given(drawn_entries())
-def test_each_is_that_of_pandas_and_fractions(entries):
-    """The quotient is exact before it is rounded half to even, and not known where its base is zero or negative."""
+def test_each_ratio_is_that_of_pandas_and_fractions(entries):
     books = books_of(entries)
     found, expected = aa.key_ratios(books, LAST, depreciation=["Wear"]), Expected(books).ratios()
     assert list(expected) == FIGURES.split() == [ratio.key for ratio in found.ratios][:9]
@@ -164,7 +163,6 @@ def test_each_is_that_of_pandas_and_fractions(entries):
 
 @given(drawn_entries())
 def test_every_term_has_the_entries_that_sum_to_it(entries):
-    """The law: each sum is that of its lines, and each other figure that of its terms."""
     found = aa.key_ratios(books_of(entries), LAST, depreciation=["Wear", "Wear of ovens"])
     waiting = [ratio.figure for ratio in found.ratios]
     while waiting:
@@ -185,8 +183,7 @@ def demo(demo_company):
     return aa.load_books(demo_company.client, (demo_company.start_date, demo_company.end_date), progress=False)
 
 
-def test_the_ratios_of_the_demo(demo):
-    """They are those that a person calculates from the lines with pandas."""
+def test_ratios_of_the_demo_are_those_of_pandas(demo):
     found = aa.key_ratios(demo, "2026-05-31", depreciation=["Depreciation"])
     lines = demo.lines[demo.lines["local_date"] <= "2026-05-31"].merge(
         demo.ledgers[["id", "sub_type", "financial_account_type", "report_cash_flow"]],
@@ -225,7 +222,6 @@ def test_the_ratios_of_the_demo(demo):
 
 
 def test_the_terms_are_those_of_statements(demo):
-    """Cash, revenues, costs and operating cash flow have the values that the statements of these days have."""
     found = aa.key_ratios(demo, "2026-05-31", depreciation=["Depreciation"])
     days = "2025-06-01/2026-05-31"
     income, cash = (make(demo, columns=[days]) for make in (aa.income_statement, aa.cash_flow_statement))
@@ -238,8 +234,7 @@ def test_the_terms_are_those_of_statements(demo):
     )
 
 
-def test_what_it_shows(demo, tmp_path):
-    """Text, table, JSON and workbook have values as people write them, definitions, and what they are made of."""
+def test_ratios_are_shown_with_definitions_and_terms(demo, tmp_path):
     found = aa.key_ratios(demo.of("2026-05"), depreciation=["Depreciation"])
     assert found.summary() == (
         "Harbor Lane Coffee Roasters, Key ratios at the end of 31 May 2026, USD: "
@@ -272,14 +267,12 @@ SALE = BookEntry(LAST, "OAK STREET", (("bank", 900_00), ("sales", -900_00)))
 
 
 def why(found, key):
-    """Return why a ratio is not known."""
     assert found[key].text == "not known"
     assert found.frame.set_index("key").loc[key, "definition"].endswith(f"{found[key].calculation[7:]}.")
     return found[key].calculation.removeprefix("it is not known: ")
 
 
-def test_books_that_are_too_short():
-    """A ratio of 365 days is not known where they are not in the books; one of 90 days and of balances is."""
+def test_too_short_books_do_not_know_yearly_ratios():
     first = LAST - dt.timedelta(300)
     rent = BookEntry(LAST, "LANDLORD", (("rent", 300_00), ("bank", -300_00)))
     found = aa.key_ratios(books_of([SALE, rent], first=first), LAST, depreciation=["Wear"])
@@ -294,8 +287,7 @@ def test_books_that_are_too_short():
     assert why(shorter, "days_cash").startswith("the books begin on 11 Jan 2026, and the 90 days to 31 Jan 2026 on ")
 
 
-def test_balances_without_an_opening():
-    """Movements since a first day are no balances, so ratios of these are not known."""
+def test_balances_without_an_opening_give_no_ratio():
     found = aa.key_ratios(books_of([SALE], opening=None), LAST)
     for key in ("current_ratio", "days_cash", "days_receivable", "days_payable", "debt"):
         assert why(found, key) == "amounts up to a day are movements since 31 Jan 2026, not balances", key
@@ -315,8 +307,7 @@ def test_bases_that_are_zero_or_negative():
     assert found["debt"].text == "\N{EN DASH}"
 
 
-def test_ledgers_that_are_not_there():
-    """Without ledgers of a kind, nothing is said about it: not zero."""
+def test_ratios_of_missing_ledgers_are_not_zero():
     bare = LEDGERS[LEDGERS["id"].isin(["bank", "sales", "rent", "owner", "open", "in", "out", "own"])]
     found = aa.key_ratios(books_of([SALE], ledgers=bare), LAST)
     assert why(found, "current_ratio") == "no ledger is of current liabilities"
@@ -326,7 +317,6 @@ def test_ledgers_that_are_not_there():
 
 
 def test_depreciation_is_named_not_guessed():
-    """Without names EBITDA is not known; a parent is with the ledgers below it, each once; others are refused."""
     worn = BookEntry(LAST, "", (("wear", 50_00), ("ovenwear", 25_00), ("oven", -75_00)))
     books = books_of([SALE, worn, BookEntry(FIRST, "", (("bank", 1), ("owner", -1)))])
     unnamed = aa.key_ratios(books, LAST)
@@ -346,7 +336,6 @@ def test_depreciation_is_named_not_guessed():
 
 
 def test_what_is_not_categorized_is_in_no_ratio():
-    """Undecided payments are neither current assets nor the receipts of a customer, also of a part of a payment."""
     undecided = BookEntry(LAST, "BLUE BOTTLE", (("bank", 800_00), ("in", -800_00)))
     part = BookEntry(LAST, "OAK STREET", (("bank", 150_00), ("sales", -100_00), ("in", -50_00)))
     bill = BookEntry(LAST, "", (("rent", 100_00), ("bills", -100_00)))
@@ -356,7 +345,6 @@ def test_what_is_not_categorized_is_in_no_ratio():
 
 
 def test_new_debt_is_not_paid_debt():
-    """What was borrowed is no payment, and what was paid counts without interest."""
     borrowed = BookEntry(LAST, "BANK", (("bank", 5_000_00), ("loan", -5_000_00)))
     paid = BookEntry(LAST, "BANK", (("bond", 300_00), ("interest", 20_00), ("bank", -320_00)))
     found = aa.key_ratios(books_of([BookEntry(FIRST, "", (("bank", 1), ("owner", -1))), borrowed, paid, SALE]), LAST)
@@ -366,7 +354,6 @@ def test_new_debt_is_not_paid_debt():
 
 
 def test_what_cannot_be_answered_is_refused():
-    """Another day than those of the books, lines that a person chose, and a ratio that does not exist."""
     books = books_of([BookEntry(FIRST, "", (("bank", 1), ("owner", -1))), SALE])
     with pytest.raises(InputError, match="no ratio is 'current'; did you mean 'current_ratio'"):
         aa.key_ratios(books)["current"]

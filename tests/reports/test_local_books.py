@@ -46,7 +46,6 @@ STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.
 
 
 def test_loads_read_the_books(books, loaded, frames, age):
-    """The books of a folder have the lines and ledgers that a service gives, and state their age."""
     pd.testing.assert_frame_equal(loaded.lines, frames[0])
     assert loaded.ledgers.equals(books.ledgers())
     assert age in loaded.notes
@@ -65,8 +64,7 @@ def test_loads_read_the_books(books, loaded, frames, age):
 
 
 @pytest.mark.parametrize("make", STATEMENTS, ids=lambda make: make.__name__)
-def test_statements_of_books(loaded, frames, make, age):
-    """A statement of the books needs no first day, and its balances are balances."""
+def test_statements_of_local_books_have_balances(loaded, frames, make, age):
     expected = make(aa.Books(*frames, opening=DAYS[0]), MARCH)
     statement = make(loaded, MARCH)
     assert statement.frame.equals(expected.frame)
@@ -78,15 +76,13 @@ def test_statements_of_books(loaded, frames, make, age):
 
 
 def test_a_given_first_day_wins(books):
-    """opening= replaces what the books state, and lines that begin later are movements since then."""
     later = aa.balance_sheet(aa.load_books(books, MARCH, opening="2024-12-01"))
     assert "movement since 1 Jan 2025" in " ".join(later.notes)
     statement = aa.balance_sheet(aa.load_books(books, MARCH, since=MARCH[0]))
     assert "The lines begin on 1 Mar 2025, and the books on 1 Jan 2025" in statement.notes[0]
 
 
-def test_recomputed_report(books, loaded, frames, age):
-    """A report of books states since when it sums, and how old they are; one of frames does neither."""
+def test_recomputed_report_states_its_sums_and_age(books, loaded, frames, age):
     report = aa.recompute_cash_flow(loaded, MARCH)
     assert report.notes[0].endswith("since 1 Jan 2025, the first day of the books.")
     assert age in report.notes
@@ -97,8 +93,7 @@ def test_recomputed_report(books, loaded, frames, age):
     assert "Unless the books begin in this period" in part.notes[0]
 
 
-def test_register_of_books(loaded, frames, age):
-    """A register of books has their ledgers, and says that its running total is the balance."""
+def test_register_of_local_books_ends_at_the_balance(loaded, frames, age):
     name = loaded.ledgers.loc[loaded.ledgers["report_cash_flow"], "name"].iloc[0]
     entries = aa.register(loaded, name, MARCH)
     assert entries.equals(aa.register(aa.Books(*frames), name, MARCH))
@@ -107,7 +102,6 @@ def test_register_of_books(loaded, frames, age):
 
 
 def test_every_step_from_the_queue_states_the_age(loaded, frames, age):
-    """Queue, groups, proposals, report of rules, plan and preview say how old the books are that they were made of."""
     queue = aa.uncategorized_queue(loaded)
     given = aa.Books(*frames)
     assert queue.equals(aa.uncategorized_queue(given))
@@ -120,8 +114,7 @@ def test_every_step_from_the_queue_states_the_age(loaded, frames, age):
     assert age not in aa.notes(aa.propose(aa.uncategorized_queue(given), rules, given))
 
 
-def test_certificate_of_books(books, loaded, frames, age):
-    """The certificate of books is that of their lines, with their age; one of a load from the service has none."""
+def test_certificate_of_local_books_states_their_age(books, loaded, frames, age):
     certificate = aa.check_completeness(loaded)
     assert certificate.complete
     assert set(books.notes) <= set(certificate.notes)
@@ -130,8 +123,7 @@ def test_certificate_of_books(books, loaded, frames, age):
     assert age not in aa.check_completeness(aa.Books(*frames)).notes
 
 
-def test_the_reported_and_the_books(demo_company, books, age):
-    """The service's report is reconciled with that of books, whose age the result states."""
+def test_service_report_is_reconciled_with_aged_books(demo_company, books, age):
     reported = aa.load_cash_flow_report(demo_company.client, *MARCH)
     opening = (MARCH[0], reported.starting_balances)
     recomputed = aa.recompute_cash_flow(aa.Books(books.line_entries(), books.ledgers(), opening=opening), MARCH)
@@ -175,12 +167,10 @@ REFUSED = [
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
 def test_what_books_cannot_do_is_refused(books, call, message):
-    """What needs the service, and options without an effect, are refused with what to do instead."""
     with pytest.raises(InputError, match=re.escape(message)):
         call(books)
 
 
-def test_days_are_checked(books):
-    """Books refuse days that are none, as the service does."""
+def test_impossible_days_are_refused_as_by_the_service(books):
     with pytest.raises(aa.errors.PeriodError):
         aa.load_books(books, ("2025-03-01", "2025-02-01"))

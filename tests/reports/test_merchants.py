@@ -87,13 +87,11 @@ def _noisy(merchant, kind, rng):
 
 @pytest.mark.parametrize(("step", "before", "after"), [(step, *example) for step in STEPS for example in step.examples])
 def test_examples_of_the_steps(step, before, after):
-    """Each step changes its examples as it states; the last example of most is a name that it must not touch."""
     assert apply_step(step, pa.array([before])).to_pylist() == [after]
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_noisy_texts_of_known_merchants_meet(seed):
-    """No two merchants get one name, and at most two of 72 have more than one."""
     texts = make_statement_texts(seed)
     names, true_names = defaultdict(set), defaultdict(set)
     for (_, merchant), name in zip(texts, merchants([text for text, _ in texts]), strict=True):
@@ -105,7 +103,6 @@ def test_noisy_texts_of_known_merchants_meet(seed):
 
 
 def test_texts_of_the_demo_company_meet():
-    """Of nearly three thousand different texts of bank and card two hundred names remain."""
     database = pq.read_table(Path(aa.__file__).parent / "demo_company" / "line_entries.parquet")
     texts = database["transaction_description"].drop_null().unique().to_pylist()
     assert len(texts) > 2_500
@@ -114,12 +111,10 @@ def test_texts_of_the_demo_company_meet():
 
 @pytest.mark.parametrize("text", ["", "12345", "#0412", "2026-01-31", "***", "SQ *", "CHECK 1043", "CHECK #1043"])
 def test_a_text_without_a_name_is_kept(text):
-    """Where no letter would remain, the description itself is the name; so it is for a check, which shows no payee."""
     assert merchants([text, f"  {text.lower()}  "]) == [text, text]
 
 
 def test_case_and_spaces_do_not_matter():
-    """Texts in other case and with other spaces meet; accents and other scripts stay."""
     assert merchants(["Café  Élan #123", "CAFÉ ÉLAN", "喫茶店 1234", ""]) == ["CAFÉ ÉLAN", "CAFÉ ÉLAN", "喫茶店", ""]
 
 
@@ -139,8 +134,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS.values(), ids=SPELLINGS)
-def test_spellings_of_a_name(spelling):
-    """They are one payee, one rule, one ledger and one name of files."""
+def test_spellings_of_a_name_are_one_everywhere(spelling):
     assert name_key(spelling) == name_key(NAME)
     assert merchants([spelling]) == merchants([NAME])
     ledgers = aa.LedgerNames({"one": NAME, "two": "Caf\u00e9"}, Hierarchy({"one": "two"}))
@@ -150,6 +144,5 @@ def test_spellings_of_a_name(spelling):
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\u0131\U0001d6a4")))
 def test_a_key_is_that_of_itself(text):
-    """A key is its own key, and so is that of the capitals, but of an i without a dot, whose capital is that of i."""
     assert name_key(name_key(text)) == name_key(text)
     assert name_key(upper_name(text)) == name_key(text)

@@ -37,7 +37,6 @@ def shown(statement):
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("days", [None, ("2025-03-01", LAST)], ids=["all", "the last month"])
 def test_lines_since_the_first_entry_are_balances(lines, ledgers, make, days):
-    """Nobody types the first day of the books: the statement is the same as if somebody had."""
     statement = make(aa.Books(lines, ledgers), days)
     assert ON_BALANCES in statement.notes
     assert shown(statement) == shown(make(aa.Books(lines, ledgers, opening=FIRST), days))
@@ -45,7 +44,6 @@ def test_lines_since_the_first_entry_are_balances(lines, ledgers, make, days):
 
 
 def test_what_rests_on_balances_knows_them(lines, ledgers):
-    """The outlook begins with cash, a register is the balance, items are all, and a report sums its start."""
     assert (
         aa.register(aa.Books(lines, ledgers), "Operating Account").attrs["notes"][0].endswith("so it is the balance.")
     )
@@ -76,7 +74,6 @@ def altered_discovery(ledgers, **changes):
     ],
 )
 def test_what_else_is_not_taken_for_the_first_entry(demo_company, lines, ledgers, make, case):
-    """What does not certainly reach back is a movement, whose title and note say since when."""
     first = FIRST
     if case == "lines that begin later":
         first = "2025-01-02"
@@ -110,7 +107,6 @@ def test_what_else_is_not_taken_for_the_first_entry(demo_company, lines, ledgers
     ],
 )
 def test_what_is_no_opening_is_refused_at_once(lines, ledgers, opening, message):
-    """A pair without balances is not read as its day, and nothing is calculated before it is refused."""
     with pytest.raises(AccountingAnalyticsError, match=re.escape(message)):
         aa.Books(lines, ledgers, opening=opening)
 
@@ -121,8 +117,7 @@ def balance_of_assets(lines, ledgers):
     return Decimal(f"{lines.loc[lines['ledger_id'].isin(assets), 'signed_amount'].sum():.2f}")
 
 
-def test_books_of_two_days(demo_company, ledgers):
-    """The day before the first entry has no column that could be wrong: nothing is known of it."""
+def test_nothing_is_known_of_the_day_before_the_first_entry(demo_company, ledgers):
     days = ("2024-12-31", "2025-01-02")
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], *days, time_zone=ZONE)
     sheet = aa.balance_sheet(
@@ -136,7 +131,6 @@ def test_books_of_two_days(demo_company, ledgers):
 
 
 def test_given_balances_come_before_what_was_found(lines, ledgers):
-    """Balances that somebody gives are those of the first day, although the lines would sum to them."""
     report = aa.recompute_cash_flow(aa.Books(lines, ledgers), ("2025-03-01", LAST))
     other = dict(zip(report.starting_balances["ledger_id"], [Decimal(1_000)] * 9, strict=False))
     statement = aa.cash_flow_statement(

@@ -23,7 +23,6 @@ CENT = Decimal("0.01")
 
 
 def pay(day, counterparty, amount, category="Rent"):
-    """Return a payment."""
     return PLANTED.PAYMENT(day, "checking", Decimal(amount), counterparty, counterparty, "plain", category, category)
 
 
@@ -86,7 +85,6 @@ def moved(payments, first, count):
 
 
 def test_the_weeks_follow_from_what_recurs_and_the_average():
-    """Rent and wages are in their weeks, the rest is the same in each, and all weeks together move the measure."""
     result = ahead()
     frame = result.frame
     assert list(frame["end_date"]) == [pd.Timestamp(LAST + week * 7 * DAY) for week in range(1, 14)]
@@ -112,7 +110,6 @@ def test_the_weeks_follow_from_what_recurs_and_the_average():
 
 
 def test_what_is_late_is_due_at_once_and_what_has_stopped_is_not():
-    """A payment whose day has passed is expected on the first day, and again on its next; after two there is none."""
     months = [dt.date(2025, month, 20) for month in range(7, 13)] + [dt.date(2026, month, 20) for month in range(1, 6)]
     late = [pay(day, "INSURER", "-310.00") for day in months]
     stopped = [pay(day, "OLD CLOUD", "-99.00") for day in months[:-2]]
@@ -127,7 +124,6 @@ def test_what_is_late_is_due_at_once_and_what_has_stopped_is_not():
 
 
 def test_an_outlook_knows_nothing_of_later_lines():
-    """Of a past day it is the same with later lines and without: its weeks, what is due, and its score."""
     for days in (9, 100):
         day = LAST - days * DAY
         cut = frames([one for one in company(75) if one.day <= day])
@@ -139,7 +135,6 @@ def test_an_outlook_knows_nothing_of_later_lines():
 
 
 def test_the_score_is_that_of_outlooks_made_in_past_weeks():
-    """Errors are those of outlooks that are made of each past week's lines and compared with what came."""
     history, weeks = 60, 4
     payments = with_series_that_stop(history)
     books = frames(payments)
@@ -174,7 +169,6 @@ def test_the_score_is_that_of_outlooks_made_in_past_weeks():
 
 
 def test_the_range_is_of_the_past_errors_in_proportion_to_what_moved():
-    """Four of five past errors are not larger: more after a balance outside, fewer after one inside, none below 21."""
     least, later = 26 + 1 + 20, 8
     payments = company(least + later)
     books = frames(payments)
@@ -210,7 +204,6 @@ def test_the_range_is_of_the_past_errors_in_proportion_to_what_moved():
 
 
 def test_weeks_at_rest_do_not_make_a_range_boundless():
-    """Where hardly any cash moved before a payment came, its error counts tenfold at most."""
     rest = [pay(LAST - week * 7 * DAY, "BANK", "-0.01") for week in range(30, 75)]
     busy = [pay(LAST - week * 7 * DAY, "CUSTOMER", f"{5000 + 100 * (week % 3)}.00", "Tools") for week in range(30)]
     last = ahead(books=frames([*rest, *busy])).frame.iloc[5]
@@ -218,7 +211,6 @@ def test_weeks_at_rest_do_not_make_a_range_boundless():
 
 
 def test_too_short_a_history_has_no_outlook():
-    """Below 26 weeks nothing is expected; without a past outlook that came to its end there is no score."""
     with pytest.raises(aa.errors.IncompleteLoadError, match="takes 26 weeks of lines that move cash, and there are 25"):
         ahead(books=frames(company(25)))
     short = ahead(books=frames(company(45)), weeks=4)
@@ -232,7 +224,6 @@ def test_too_short_a_history_has_no_outlook():
 
 
 def test_last_years_weeks_are_the_measure_where_they_were_much_better():
-    """A shop of one season is measured by the same weeks of the year before, which missed far less."""
     first = LAST - 130 * 7 * DAY + DAY
     days = [first + number * DAY for number in range(130 * 7)]
     payments = [
@@ -253,7 +244,6 @@ def test_last_years_weeks_are_the_measure_where_they_were_much_better():
 
 
 def test_no_forecast_is_shown_where_it_was_no_better():
-    """Where past outlooks were not nearer than today's balance, what is due is printed, and a sentence says why."""
     result = ahead(books=frames(GAINS), limit=1)
     assert not result.is_better
     shown = min(result.score.balance["average"], result.score.balance["no change"])
@@ -271,7 +261,6 @@ def test_no_forecast_is_shown_where_it_was_no_better():
 
 
 def test_the_weeks_move_nothing_where_no_change_was_nearer():
-    """Cash that comes back to where it was has no drift; rent and wages say in which weeks it moves."""
     calm = [pay(LAST - number * DAY, "CUSTOMER", "100.00", "Online Sales") for number in range(90 * 7)]
     rent = [pay(day.day, "LANDLORD", "-3043.75") for day in calm if day.day.day == 1]
     result = ahead(books=frames([*calm, *rent]), opening=str(LAST - 90 * 7 * DAY + DAY))
@@ -284,7 +273,6 @@ def test_the_weeks_move_nothing_where_no_change_was_nearer():
 
 
 def test_known_items_are_added_and_checked(tmp_path):
-    """Items of a table or a CSV file are in their weeks; those of other days are counted, wrong ones are named."""
     known = pd.DataFrame(
         {"date": ["2026-07-15", "2027-01-01"], "amount": [-12000.0, 1.0], "note": ["new oven", "too late"]}
     )
@@ -312,7 +300,6 @@ def test_known_items_are_added_and_checked(tmp_path):
 
 
 def known_items(*rows):
-    """Return a table of known items: date, amount, category, note."""
     return pd.DataFrame(rows, columns=["date", "amount", "category", "note"])
 
 
@@ -321,7 +308,6 @@ def known_items(*rows):
     [("Rent", ""), ("", "Landlord"), ("Rent", "July, to the LANDLORD"), ("", "Land\u200blord"), ("\uff32ent", "July")],
 )
 def test_a_known_payment_replaces_the_one_that_recurs(category, note):
-    """It is not counted twice, in its week or in another: by the counterparty in its note, or else by its category."""
     result = ahead(known=known_items(("2026-07-05", "-1250.00", category, note)))
     assert exact(result.frame["cash"] - ahead().frame["cash"]) == [Decimal(-50)] * 13
     due = result.payments
@@ -333,7 +319,6 @@ def test_a_known_payment_replaces_the_one_that_recurs(category, note):
 
 
 def test_what_is_known_beside_what_recurs():
-    """Other payees, days, directions and second payments are added; none at all replaces the payment too."""
     before = ahead().frame["cash"]
 
     def change(*rows):
@@ -357,7 +342,6 @@ def test_what_is_known_beside_what_recurs():
 
 
 def test_a_known_payment_of_one_of_several():
-    """A category of several payees that are due is refused; the counterparty, or the amount of one of them, decides."""
     days = [(2025 + at // 12, at % 12 + 1, 1) for at in range(1, 18)]
     books = frames([*company(75), *(pay(dt.date(*day), "STORAGE", "-90.00") for day in days)])
     with pytest.raises(aa.errors.InputError) as refused:
@@ -372,8 +356,7 @@ def test_a_known_payment_of_one_of_several():
         assert exact(ahead(books=books, known=known_items(row)).frame["cash"] - before) == [Decimal(change)] * 13
 
 
-def test_a_known_payment_that_is_late():
-    """It replaces the one that was due before the last day, until the next is due."""
+def test_known_late_payment_replaces_the_one_due():
     books = frames([one for one in company(75) if (one.payee, one.day) != ("LANDLORD", dt.date(2026, 6, 1))])
     before = ahead("2026-06-15", books=books).frame["cash"]
     known = known_items(("2026-06-25", "-1200.00", "Rent", ""))
@@ -381,8 +364,7 @@ def test_a_known_payment_that_is_late():
     assert exact(after.frame["cash"] - before) == [Decimal(1200), *[Decimal(0)] * 12]
 
 
-def test_an_amount_with_a_point_before_three_digits(tmp_path):
-    """It may be a mark of thousands: both readings are named; other amounts are read."""
+def test_point_before_three_digits_names_both_readings(tmp_path):
     file = tmp_path / "known.csv"
     for text, message in (
         ("-1.050", "known, row 1: '-1.050' may be -1.05 or -1050; write one of these"),
@@ -398,8 +380,7 @@ def test_an_amount_with_a_point_before_three_digits(tmp_path):
         assert ahead(known=file)["known_items", 3].exact() == Decimal(text)
 
 
-def test_a_known_item_of_each_day_of_a_week():
-    """The first and the last day of a week are in it."""
+def test_known_items_count_on_first_and_last_days_of_weeks():
     days = [LAST + number * DAY for number in (1, 7, 8, 91)]
     known = known_items(*((str(day), str(10**at), "", "") for at, day in enumerate(days)))
     items = list(ahead(known=known).frame["known_items"])
@@ -407,7 +388,6 @@ def test_a_known_item_of_each_day_of_a_week():
 
 
 def test_no_range_where_nothing_moves():
-    """Thirteen weeks after the last line past errors say nothing of those ahead; a day before there is a range."""
     last = max(one.day for one in company(75) if one.amount)
     for days, has_range in ((7 * 13 - 1, True), (7 * 13, False), (400, False)):
         result = ahead(last + days * DAY, limit=1000)
@@ -419,7 +399,6 @@ def test_no_range_where_nothing_moves():
 
 
 def test_a_limit_says_in_which_week_cash_falls_below():
-    """The week is the first that ends below it, and that of the low end of its range is named, if it is another."""
     frame = ahead().frame
     limit = frame["cash"].iloc[4] + 1
 
@@ -443,7 +422,6 @@ def test_a_limit_says_in_which_week_cash_falls_below():
 
 
 def test_cash_is_not_known_without_the_beginning_of_the_books():
-    """Weeks are expected to move cash, but balances, their lowest week and a limit are not known."""
     result = ahead(opening=None, limit="1000")
     assert result.cash.units is None
     assert result.lowest_week is None
@@ -455,7 +433,6 @@ def test_cash_is_not_known_without_the_beginning_of_the_books():
 
 
 def test_figures_unfold_to_past_payments_and_weeks():
-    """A payment has the entries of a past one of its amount; other cash is an average of weeks with their entries."""
     result = ahead()
     week = next(one.week for one in result.frame.itertuples() if one.recurring_payments)
     (payment, *_) = result["recurring_payments", week].terms
@@ -477,7 +454,6 @@ def test_figures_unfold_to_past_payments_and_weeks():
 
 
 def test_opening_balances_do_not_move_cash():
-    """An entry of opening balances is in cash, and in no average."""
     books = frames([*company(75), pay(LAST, "OWNER", "9000.00", "Charity")])
     is_opening = books.ledgers["name"] == "Charity"
     kinds = {name: books.ledgers[name].mask(is_opening, "equity") for name in ("type", "sub_type")}
@@ -487,8 +463,7 @@ def test_opening_balances_do_not_move_cash():
     assert with_opening.cash.exact() == ahead().cash.exact() + 9000
 
 
-def test_what_is_shown_and_written():
-    """The chart has a line for the balance, the ends of its range and the limit; JSON has amounts as text."""
+def test_chart_and_json_have_balance_range_and_limit():
     result = ahead(limit="1000")
     figure = aa.charts.outlook(result)
     assert [one.name for one in figure.data] == ["Cash at end", "High, 80 %", "Low, 80 %", "Limit"]
@@ -503,6 +478,5 @@ def test_what_is_shown_and_written():
 
 @pytest.mark.parametrize("weeks", [0, 27, True, 2.5])
 def test_weeks_are_a_small_whole_number(weeks):
-    """Other counts are refused before anything is calculated."""
     with pytest.raises(aa.errors.InputError, match="weeks must be a whole number from 1 to 26"):
         ahead(weeks=weeks)

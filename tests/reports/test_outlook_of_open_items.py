@@ -51,7 +51,6 @@ def due(result, who=None):
 
 
 def test_open_items_come_when_their_party_usually_pays():
-    """Each is due so many days after its entry as its party takes; what is owed to suppliers goes out."""
     result = ahead()
     assert due(result) == [
         (5, "DELI", 301.0),
@@ -70,7 +69,6 @@ def test_open_items_come_when_their_party_usually_pays():
 
 
 def test_an_item_that_is_older_than_any_paid_one_is_not_expected():
-    """Of an old item the days that took longer decide; of one that is older than all, nothing is expected."""
     assert due(ahead(traded({"B-101"})), "BAKERY") == [(15, "BAKERY", 300.0)]
     slow = [entry for entry in traded({"B-102"}) if "invoice B-104" not in entry[1]]
     slow.append(payment(125 - 90, "Payment of invoice B-104 by Bakery", "304.00"))
@@ -78,7 +76,6 @@ def test_an_item_that_is_older_than_any_paid_one_is_not_expected():
 
 
 def test_what_is_left_of_an_item_is_expected():
-    """A part that was paid is not expected again."""
     part = payment(1, "Payment of invoice D-100 by Deli", "120.00")
     result = ahead([*traded(), part])
     assert due(result, "DELI") == [(5, "DELI", 301.0), (35, "DELI", 180.0)]
@@ -87,7 +84,6 @@ def test_what_is_left_of_an_item_is_expected():
 
 
 def test_later_items_come_as_fast_as_those_before():
-    """What will be invoiced moves nothing before anybody pays so fast, and the average of 26 weeks at last."""
     result = ahead()
     later = [result["other_cash", week].terms[0] for week in range(1, 14)]
     units = [figure.units for figure in later]
@@ -109,7 +105,6 @@ def settled(within):
 
 
 def test_an_account_whose_payments_match_nothing_is_in_the_average_only():
-    """Without items that payments match, none is expected, and none of its payments recurs."""
     unmatched = [(30 * number + 3, f"Payment by Cafe {number}", "500.00", "bank", "ar") for number in range(MONTHS)]
     result = ahead([*traded(), *unmatched])
     assert due(result) == [(25, "ROASTER", -300.0)]
@@ -117,7 +112,6 @@ def test_an_account_whose_payments_match_nothing_is_in_the_average_only():
 
 
 def test_a_known_item_is_an_open_one():
-    """It replaces what its party owes, also on another day if it is of its amount; other amounts are refused."""
     known = pd.DataFrame([("2026-09-01", "300.00", "", "Deli")], columns=["date", "amount", "category", "note"])
     result = ahead(known=known)
     assert due(result, "DELI") == [(5, "DELI", 301.0)]
@@ -129,7 +123,6 @@ def test_a_known_item_is_an_open_one():
 
 
 def test_an_outlook_of_open_items_knows_nothing_of_later_lines():
-    """Of a past day it is the same with later lines and without."""
     for days in (11, 100):
         day = LAST - days * DAY
         with_later, without = ahead(as_of=day), ahead(traded(last=day), as_of=day)
@@ -141,7 +134,6 @@ def test_an_outlook_of_open_items_knows_nothing_of_later_lines():
 @given(st.lists(st.tuples(st.sampled_from(sorted(TOOK)), st.integers(0, 40)), max_size=6, unique=True))
 @settings(max_examples=15, deadline=None)
 def test_what_is_due_is_what_ageing_has_open(extra):
-    """Each open item of a matched account is due once, with its open amount, unless it is older than any paid one."""
     items = [
         (bill if party == "Roaster" else invoice)(
             days, f"{'Bill of' if party == 'Roaster' else 'Invoice to'} {party}", f"{10 + at}.00"

@@ -18,14 +18,12 @@ LAST = dt.date(2026, 6, 30)
 
 
 def pay(day, counterparty="LANDLORD", amount="-4500.00", category="Rent", account="checking"):
-    """Return a payment."""
     return PLANTED.PAYMENT(
         dt.date.fromisoformat(day), account, Decimal(amount), counterparty, counterparty, "plain", category, category
     )
 
 
 def recurring(payments, as_of=LAST):
-    """Return what recurs in books of payments."""
     books = PLANTED.FRAMES["frames"](payments, dt.date.max)
     return aa.recurring_payments(aa.Books(books.line_entries, books.ledgers, time_zone="UTC"), as_of=as_of)
 
@@ -35,8 +33,7 @@ def monthly(day, months=range(1, 7), **values):
     return [pay(f"2026-{month:02}-{day}", **values) for month in months]
 
 
-def test_a_monthly_payment():
-    """Its day, range, amount, past days, sentence and entries."""
+def test_monthly_payment_has_day_range_amount_and_entries():
     result = recurring([*monthly("03"), pay("2026-05-09", "BOOKSHOP", "-30.00", "Postage")])
     (one,) = result.frame.to_dict("records")
     assert (one["counterparty"], one["category"], one["rhythm"], one["usual_day"]) == (
@@ -60,8 +57,7 @@ def test_a_monthly_payment():
     assert content["payments"][0]["next_amount"] == "-4500.00"
 
 
-def test_a_payee_in_several_spellings():
-    """Unicode forms, invisible characters and spaces make no other counterparty; each is in its rhythm."""
+def test_spellings_of_a_payee_share_a_rhythm():
     spellings = [
         "Caf\u00e9 Joe's",
         "Cafe\u0301 Joe\u2019s",
@@ -99,14 +95,12 @@ TWICE_A_MONTH += ["2026-01-31", "2026-02-28", "2026-04-30", "2026-05-31"]
         (TWICE_A_MONTH, "twice a month", "on day 15 and the last day", "2026-06-30"),
     ],
 )
-def test_each_rhythm(days, rhythm, usual_day, next_day):
-    """The usual day survives weekends and short months."""
+def test_rhythms_survive_weekends_and_short_months(days, rhythm, usual_day, next_day):
     (one,) = recurring([pay(day) for day in sorted(days)]).payments
     assert (one.rhythm, one.found.usual_day, one.due) == (rhythm, usual_day, dt.date.fromisoformat(next_day))
 
 
-def test_late_and_stopped():
-    """After the range of the next payment it is late, after that of the one after it stopped, and later forgotten."""
+def test_late_payments_stop_and_are_forgotten():
     payments = monthly("03", range(1, 5))
     last_days = {"2026-05-05": "expected", "2026-05-06": "late", "2026-06-04": "late", "2026-06-30": "stopped"}
     for day, status in last_days.items():
@@ -123,8 +117,7 @@ def test_late_and_stopped():
     assert not recurring(payments, "2027-06-30").payments
 
 
-def test_every_four_weeks_and_every_month():
-    """Weekends move payments of a month by days, those of four weeks by a day of the month each time."""
+def test_four_weeks_and_months_are_told_apart():
     starts = [dt.date(2025, 1, 3) + number * 28 * dt.timedelta(days=1) for number in range(19)]
     result = recurring([pay(str(day)) for day in starts], "2026-06-25")
     (one,) = result.payments
@@ -138,8 +131,7 @@ def test_every_four_weeks_and_every_month():
         assert [one.rhythm for one in recurring([pay(str(one)) for one in after], "2025-12-31").payments] == ["monthly"]
 
 
-def test_how_far_a_payment_may_miss_its_day():
-    """A payment as many days late as its rhythm tolerates meets it, a day more does not; the next may be late too."""
+def test_payments_may_miss_their_day_by_a_tolerance():
     (one,) = recurring([*monthly("03", range(1, 4)), pay("2026-04-07")]).payments
     assert (one.found.met, one.found.due, one.found.latest) == (3, dt.date(2026, 5, 3), dt.date(2026, 5, 7))
     assert not recurring([*monthly("03", range(1, 4)), pay("2026-04-08")]).payments
@@ -148,15 +140,13 @@ def test_how_far_a_payment_may_miss_its_day():
 
 
 def test_the_latest_payments_say_the_rhythm():
-    """Of more than 24 payments the latest 24 are tried: what was before they had a rhythm makes no difference."""
     weekly = [LAST - (3 + 7 * number) * dt.timedelta(days=1) for number in range(25)]
     irregular = [weekly[-1] - days * dt.timedelta(days=1) for days in (2, 3, 11, 30, 33, 34, 52, 75, 76, 90)]
     (one,) = recurring([pay(str(day)) for day in sorted([*weekly, *irregular])]).payments
     assert (one.rhythm, one.found.met, one.found.tried) == ("weekly", 24, 24)
 
 
-def test_amounts():
-    """The next amount is the latest one that repeats, else a usual one; a dearer payment says by how much."""
+def test_next_amount_repeats_or_is_usual():
     rises = [
         pay(f"2026-{month:02}-03", amount=amount) for month, amount in enumerate(["-50.00"] * 4 + ["-60.00"], start=1)
     ]
@@ -174,16 +164,14 @@ def test_amounts():
     )
 
 
-def test_nothing_is_claimed_of_less():
-    """Three payments, payments without a rhythm, transfers between own accounts: none of them."""
+def test_nothing_is_claimed_of_too_few_or_irregular_payments():
     assert not recurring(monthly("03", range(4, 7))).payments
     irregular = ["2026-01-03", "2026-01-29", "2026-03-17", "2026-03-20", "2026-05-02", "2026-06-25"]
     assert not recurring([pay(day) for day in irregular]).payments
     assert not recurring(monthly("03", counterparty="TO SAVINGS", category=PLANTED.FRAMES["COMPANY"].TRANSFER)).payments
 
 
-def test_two_subscriptions_of_a_payee():
-    """Payments whose amounts, or categories, have their own rhythms are separate; one key finds one of them."""
+def test_subscriptions_of_one_payee_are_separate():
     small = monthly("05", counterparty="APPSTORE", amount="-2.99", category="Software")
     large = monthly("17", counterparty="APPSTORE", amount="-9.99", category="Software")
     result = recurring([*small, *large])
@@ -201,7 +189,6 @@ def test_two_subscriptions_of_a_payee():
 
 
 def test_a_line_twice_is_refused():
-    """A payment that two loads have would count twice; without lines the last day is not known."""
     books = PLANTED.FRAMES["frames"](monthly("03"), dt.date.max)
     twice = pd.concat([books.line_entries, books.line_entries.iloc[:1]])
     with pytest.raises(aa.errors.FrameError, match="a line entry id occurs more than once"):
@@ -210,8 +197,7 @@ def test_a_line_twice_is_refused():
         aa.recurring_payments(aa.Books(books.line_entries.iloc[:0], books.ledgers, time_zone="UTC"))
 
 
-def test_lines_that_were_not_loaded(demo_company):
-    """What is late is not said of days that were not loaded."""
+def test_lateness_needs_loaded_days(demo_company):
     client, days = demo_company.client, ("2026-01-01", "2026-05-31")
     ledgers = aa.discover_ledgers(client, *days)
     lines = aa.load_line_entries(client, ledgers["id"], *days)
@@ -230,7 +216,6 @@ PRECISION, RECALL, WITHIN = 0.98, 0.9, 0.95
 
 @pytest.mark.parametrize("seeds", [[1], pytest.param(range(2, 11), marks=pytest.mark.long)], ids=["one", "nine"])
 def test_planted_rhythms_are_found(seeds):
-    """In books of planted rhythms almost all are found, nothing else is, and the next day is within its range."""
     total = sum((PLANTED.score(seed) for seed in seeds), PLANTED.Score(0, 0, 0, 0, 0, 0))
     assert total.right >= PRECISION * total.claimed
     assert total.found >= RECALL * total.planted
@@ -239,14 +224,12 @@ def test_planted_rhythms_are_found(seeds):
 
 @pytest.mark.parametrize("seeds", [[1], pytest.param(range(2, 21), marks=pytest.mark.long)], ids=["one", "nineteen"])
 def test_bridges_claim_no_habit_that_is_not_there(seeds):
-    """None of the payees that were paid before is new, and none of those that go on is gone."""
     found = [PLANTED.claims(seed) for seed in seeds]
     assert sum(one.count for one in found) > 20
     assert [wrong for one in found for wrong in one.wrong] == []
 
 
-def test_dearer_since():
-    """What is paid now is dearer than all of a year before, also months later; what was paid then already is not."""
+def test_dearer_is_said_against_a_whole_year():
     year = [pay(f"2025-{month:02}-03", amount="-40.00") for month in range(7, 13)]
     (one,) = recurring([*year, *monthly("03", amount="-50.00")]).payments
     assert one.dearer == (1000, dt.date(2026, 1, 3))

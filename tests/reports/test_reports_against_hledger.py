@@ -37,7 +37,6 @@ def sums_of_hledger(line_entries, ledgers, period, folder):
 
 
 def sums_of_report(report):
-    """Return the same figures as the report has them."""
     exact = report.exact()
     tables = (
         (exact.ledgers, "net_cash_flow"),
@@ -51,13 +50,11 @@ def sums_of_report(report):
 
 
 def assert_agrees(report, line_entries, ledgers, folder):
-    """Check every figure of a report."""
     assert sums_of_report(report) == sums_of_hledger(line_entries, ledgers, report.period, folder)
 
 
 @pytest.mark.parametrize("days", PERIODS[1:2] + also_long(PERIODS[0], PERIODS[2]))
 def test_hledger_agrees_on_the_demo_books(demo_company, days, tmp_path):
-    """The service's report and the recomputed one agree with hledger in every figure."""
     all_days = (demo_company.start_date, demo_company.end_date)
     ledgers = aa.discover_ledgers(demo_company.client, *all_days, progress=False)
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], *all_days, progress=False)
@@ -71,7 +68,6 @@ def test_hledger_agrees_on_the_demo_books(demo_company, days, tmp_path):
 
 
 def test_hledger_agrees_on_the_sample(posted_books, tmp_path):
-    """The report of the imported sample agrees with hledger in every figure, also in its second month alone."""
     with posted_books.import_file(SAMPLE, cash=("assets:bank*", "liabilities:credit card")).client() as client:
         days = ("2025-01-01", "2025-02-28")
         ledgers = aa.discover_ledgers(client, *days, progress=False)
@@ -85,7 +81,6 @@ def test_hledger_agrees_on_the_sample(posted_books, tmp_path):
 @settings.get_profile("slow")
 @given(awkward_books(), requests())
 def test_hledger_agrees_on_random_books(tmp_path_factory, naive, request_):
-    """Whatever the entries, names and ids, the recomputed report of any days agrees with hledger in every figure."""
     lines, ledgers, days = line_table(naive), ledger_frame(naive), (request_.start, request_.end)
     report = aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone=naive.zone), days)
     assert_agrees(report, lines.to_pandas(), ledgers, tmp_path_factory.mktemp("journal"))

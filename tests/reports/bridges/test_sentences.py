@@ -25,7 +25,6 @@ def bridge_of(entries, kind="cash", **options):
 @hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_every_amount_is_a_figure(kind, entries):
-    """Each amount in a sentence is that of the change, of a side, or of the steps that the sentence is about."""
     bridge = bridge_of(entries, kind)
     total, *others = bridge.sentences()
     assert min(3, 1 + len(bridge.steps)) <= 1 + len(others) <= 7
@@ -159,28 +158,24 @@ def signs(amount):
         (paid("03-03", counterparty=""), "Rent: 3,200.00 less cash", "1 payment without text instead of 0."),
     ],
 )
-def test_sentence_of_each_cause(entries, change, reason):
-    """Each cause has its sentence, whose words say the direction."""
+def test_each_cause_has_its_sentence(entries, change, reason):
     assert bridge_of(entries).sentences()[1] == f"{change} than in Feb 2025: {reason}"
 
 
 def test_income_is_more_expense_or_revenue():
-    """In a bridge of net income, the type of the ledger decides the words."""
     (step,) = bridge_of(paid("03-03", cents=100), "income").sentences()[1:]
     assert step.startswith(
         "Rent, OAK STREET: 1.00 less expense than in Feb 2025: new customer (none since 1 Jan 2025), 1 entry"
     )
 
 
-def test_no_change():
-    """Without a change there is one sentence."""
+def test_no_change_is_one_sentence():
     assert bridge_of(paid("02-03", "03-03")).sentences() == [
         "Net change in cash: -3,200.00 in Mar 2025 against -3,200.00 in Feb 2025, no change."
     ]
 
 
 def test_other_changes_that_cancel_have_no_amount():
-    """The sentence about all other changes names no amount where they are nothing together."""
     large = [
         one for number in range(5) for one in paid("03-03", counterparty=f"PAYEE {number}", cents=-10_000 - number)
     ]
@@ -190,7 +185,6 @@ def test_other_changes_that_cancel_have_no_amount():
 
 
 def test_another_writer_writes_every_amount():
-    """A caller writes the amounts itself, from their figures: no amount is in the rest of the sentences."""
     entries = [*paid("02-01", cents=-100), *paid("03-01", cents=-150), *paid("03-02", counterparty="OTHER", cents=-7)]
     found, bridge = [], bridge_of(entries)
 

@@ -68,7 +68,6 @@ def naive_changes(entries, kind):
 @hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_steps_are_the_changes_of_payees_and_sum_exactly(kind, entries):
-    """Each counterparty of categories that share entries is one step, the sum of its lines; no line is in two."""
     bridge = bridge_of(entries, kind)
     found = {(frozenset(step.ledger_ids), step.counterparty): step.units for step in bridge.steps}
     assert found == naive_changes(entries, kind)
@@ -92,7 +91,6 @@ def test_steps_are_the_changes_of_payees_and_sum_exactly(kind, entries):
 @hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_small_steps_share_one(entries):
-    """The largest steps are shown in order, the others are one step, and all shown steps sum to the change."""
     every, shown = bridge_of(entries), bridge_of(entries, largest=2)
     assert shown.steps[:2] == every.steps[:2]
     sizes = [abs(step.units) for step in every.steps]
@@ -110,7 +108,6 @@ def test_small_steps_share_one(entries):
 @hypothesis.settings.get_profile("slow")
 @hypothesis.given(entries=entries_of())
 def test_causes_hold_for_the_payments(entries):
-    """Every cause is true of the payments, counted in the entries themselves."""
     lines = naive_lines([*BACKGROUND, *entries], "cash")
     for step in bridge_of(entries).steps:
         payments = defaultdict(lambda: defaultdict(int))
@@ -154,7 +151,6 @@ def test_causes_hold_for_the_payments(entries):
 
 
 def cause_of(entries, **options):
-    """Return cause and named days of the only step."""
     (step,) = bridge_of(entries, **options).steps
     return step.cause.name, [f"{one.date:%m-%d}" for one in step.cause.payments]
 
@@ -177,16 +173,14 @@ def cause_of(entries, **options):
         (paid("02-03", "02-17") + paid("03-03", cents=-900_000), ("larger payments", [])),
     ],
 )
-def test_cause_and_days(entries, cause):
-    """The first cause that fits, with the payments that are certain (of each cause: test_sentences)."""
+def test_first_cause_that_fits_decides_with_its_payments(entries, cause):
     if cause is None:
         assert bridge_of(entries).steps == ()
     else:
         assert cause_of(entries) == cause
 
 
-def test_periods_in_either_order_and_their_edge():
-    """A payment is moved only across an edge that both periods have, within the given days, in either direction."""
+def test_payments_move_only_across_the_edge_of_periods():
     assert cause_of(paid("02-01", "02-28"), before=MARCH, after=FEBRUARY) == ("earlier", ["02-28"])
     assert cause_of(paid("02-01"), before=MARCH, after=FEBRUARY)[0] == "no payment"
     assert cause_of(paid("03-01"), before=MARCH, after=FEBRUARY)[0] == "new counterparty"
@@ -197,7 +191,6 @@ def test_periods_in_either_order_and_their_edge():
 
 
 def test_wages_and_their_taxes_are_one_step():
-    """Categories of a counterparty in one journal entry are one step, named by the largest."""
     pay = [
         BookEntry(
             dt.date(2025, month, 15), "M ORTIZ", (("wages", 100 * month), ("loan", -20), ("bank", 20 - 100 * month))
@@ -212,7 +205,6 @@ def test_wages_and_their_taxes_are_one_step():
 
 
 def test_history_with_missing_days_is_not_used(demo_company):
-    """Where the load lacks hours of its days in the zone, a counterparty is new since the first period."""
     ledgers = aa.discover_ledgers(demo_company.client, "2025-05-01", "2025-11-30", progress=False)
     loaded = ("2025-04-01", "2025-11-30")
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], *loaded, time_zone="Asia/Tokyo", progress=False)
@@ -223,7 +215,6 @@ def test_history_with_missing_days_is_not_used(demo_company):
 
 
 def test_payee_is_of_the_transaction_on_the_cash_ledger():
-    """References of banks are left out, so that payments of one counterparty are compared."""
     days = ("02-03", "03-03")
     texts = ("SQ *BLUE BOTTLE #0412", "BLUE BOTTLE 1234 SF CA")
     entries = [
@@ -234,8 +225,7 @@ def test_payee_is_of_the_transaction_on_the_cash_ledger():
     assert (step.counterparty, step.label, step.cause.name) == ("BLUE BOTTLE", "Rent: BLUE BOTTLE", "larger payments")
 
 
-def test_figures_by_key_and_label():
-    """A step is found by key or label, and has its two sides."""
+def test_steps_are_found_by_key_and_label():
     bridge = bridge_of([*paid("02-03"), *paid("03-03", cents=-330_000)])
     assert bridge["rent|OAK STREET"] == bridge["Rent: OAK STREET"]
     assert bridge["rent|OAK STREET"].exact() == Decimal("-100.00")
@@ -247,7 +237,6 @@ def test_figures_by_key_and_label():
 
 
 def test_what_cannot_be_bridged_is_refused():
-    """Days of both periods, days that were not loaded, and another total or option are refused."""
     books = aa.Books(frame_of(paid("02-03", "03-03")), LEDGERS, DAYS, time_zone="UTC")
     for against in (MARCH, "2025-03-31/2025-04-02", ("2025-01-01", "2025-03-01")):
         with pytest.raises(InputError, match=r"compares different days, and .* overlap"):
@@ -267,7 +256,6 @@ def test_what_cannot_be_bridged_is_refused():
 
 @pytest.mark.parametrize("against", ["prior", ("2025-02-01", "2025-02-28"), aa.Period("2025-02-01", "2025-02-28")])
 def test_the_other_period_is_given_in_any_form(against):
-    """A name, days and a period are the same bridge; without a period it is of the days of the books."""
     lines = frame_of([*BACKGROUND, *paid("02-03", "03-03", "03-09")])
     books = aa.Books(lines, LEDGERS, MARCH, time_zone="UTC")
     found = aa.bridge(books, against=against)
@@ -276,7 +264,6 @@ def test_the_other_period_is_given_in_any_form(against):
 
 
 def test_a_total_that_is_not_known_is_refused():
-    """Where a ledger's type is unknown, net income is not known, and neither is why it changed."""
     chart = LEDGERS.assign(type=LEDGERS["type"].replace("expense", "mystery"))
     lines = frame_of([*BACKGROUND, *paid("02-03", "03-03", "03-09")])
     with pytest.raises(InputError, match="Net income of Feb 2025 cannot be bridged: it is not known"):

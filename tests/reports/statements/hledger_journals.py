@@ -152,7 +152,6 @@ def _rows(part, commodity):
 
 
 def _units(row, commodity):
-    """Units of each column of a row."""
     found = []
     for amounts in row["prrAmounts"]:
         quantities = [one["aquantity"] for one in amounts if one["acommodity"] == commodity]

@@ -45,7 +45,6 @@ class NaiveLedger(NamedTuple):
 
     @property
     def is_opening(self):
-        """Whether it is the required ledger of opening balances."""
         return self.is_required and self.sub_type == "equity"
 
 
@@ -67,7 +66,6 @@ class Days(NamedTuple):
 
 
 def month_end(day):
-    """Last day of the month of a day."""
     return day.replace(day=calendar.monthrange(day.year, day.month)[1])
 
 
@@ -80,12 +78,10 @@ def shifted(day, months):
 
 
 def shifted_days(days, months):
-    """Days some months earlier."""
     return Days(days.first and shifted(days.first, months), shifted(days.last, months))
 
 
 def fiscal_year_start(day, first_month=1):
-    """First day of the fiscal year of a day."""
     return dt.date(day.year if day.month >= first_month else day.year - 1, first_month, 1)
 
 
@@ -168,7 +164,6 @@ class NaiveBooks:
         return found
 
     def in_section(self, statement, section):
-        """Ledgers of a section."""
         return [one for one in self.ledgers if self.section(statement, one) == section]
 
     def sections(self, statement):
@@ -176,7 +171,6 @@ class NaiveBooks:
         return dict.fromkeys(filter(None, (self.section(statement, one) for one in self.ledgers)))
 
     def lines_in(self, days, ledger_ids=None):
-        """Lines of some days and ledgers."""
         of_ledgers = self.of_ledger if ledger_ids is None else ledger_ids
         for line in (line for ledger_id in of_ledgers for line in self.of_ledger[ledger_id]):
             if (days.first is None or days.first <= self.days[line.id]) and self.days[line.id] <= days.last:
@@ -208,7 +202,6 @@ class NaiveBooks:
         return self.figure(statement, self.subtree(statement, ledger_id), days)
 
     def section_total(self, statement, section, days):
-        """Figure of a section."""
         return self.figure(statement, self.in_section(statement, section), days)
 
     def of_type(self, statement, kind):
@@ -278,7 +271,6 @@ class NaiveBooks:
 
 
 def units(figure):
-    """Units of a figure of lines."""
     return sum(figure.values())
 
 

@@ -36,7 +36,6 @@ def statement_of(kind, naive, request, frame=None, **options):
 
 
 def days_of(request):
-    """Days of the columns of a request."""
     return columns(request.start, request.end, request.unit, request.first_month)[0]
 
 

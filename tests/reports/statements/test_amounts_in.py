@@ -43,7 +43,6 @@ def figure(units, scale):
 @example(units=1_245_000, scale=2)
 @example(units=-1, scale=10)
 def test_the_shown_amount_is_the_exact_one_to_its_last_digit(unit, units, scale):
-    """Scaled back, the text is within half of its last digit; a tie is even, zero is a dash, and no digit is lost."""
     one = figure(units, scale)
     exact, text = one.exact(), one.text_in(unit)
     assert one.exact() == Decimal(units).scaleb(-scale)
@@ -62,7 +61,6 @@ def test_the_shown_amount_is_the_exact_one_to_its_last_digit(unit, units, scale)
 @UNITS
 @pytest.mark.parametrize("name", MAKERS)
 def test_only_what_is_shown_changes(unit, name, lines, ledgers, tmp_path):
-    """Each text is the rounded amount; percentages, figures, entries, frames, JSON and CSV are as without a unit."""
     make, options = MAKERS[name]
     books = aa.Books(lines, ledgers, ("2026-03-01", "2026-04-30"), opening="2025-01-01", currency="USD")
     plain, shown = make(books, **options), make(books, **options, amounts_in=unit)
@@ -89,7 +87,6 @@ def test_only_what_is_shown_changes(unit, name, lines, ledgers, tmp_path):
 @UNITS
 @pytest.mark.parametrize("currency", ["USD", None])
 def test_a_statement_says_its_unit(unit, currency, lines, ledgers):
-    """The subtitle names it beside the currency, and one note says how totals are rounded, in text and in HTML."""
     books = aa.Books(lines, ledgers, "2026-03", currency=currency)
     statement = aa.income_statement(books, amounts_in=unit)
     label = f"{currency} {NAME[unit]}" if currency else f"amounts in {NAME[unit]}"
@@ -103,7 +100,6 @@ def test_a_statement_says_its_unit(unit, currency, lines, ledgers):
 
 
 def test_terms_that_unfold_are_in_the_unit_and_entries_are_exact(lines, ledgers):
-    """In a notebook the terms of a total are shown as in the table, and line entries with all their digits."""
     statement = aa.income_statement(aa.Books(lines, ledgers, "2026-03"), amounts_in="k")
     page = statement._repr_html_()
     (content,) = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
@@ -119,7 +115,6 @@ def test_terms_that_unfold_are_in_the_unit_and_entries_are_exact(lines, ledgers)
 
 @pytest.mark.parametrize(("unit", "number"), [("k", "#,##0.0,"), ("M", "#,##0.00,,"), (None, "#,##0.00")])
 def test_a_workbook_keeps_the_exact_amounts(unit, number, lines, ledgers, tmp_path):
-    """Cells have all digits, and their format leaves out thousands; the entries have a format of units."""
     path = tmp_path / "income.xlsx"
     books = aa.Books(lines, ledgers, "2026-03", currency="USD")
     statement = aa.income_statement(books, compare=["prior", "change_pct"], amounts_in=unit)
@@ -139,22 +134,19 @@ def test_a_workbook_keeps_the_exact_amounts(unit, number, lines, ledgers, tmp_pa
 
 @pytest.mark.parametrize("wrong", ["m", "K", "", "thousands", 1_000, True, ["k"]])
 def test_another_unit_is_refused(wrong, lines, ledgers):
-    """Only k and M are units, also of a report."""
     books = aa.Books(lines, ledgers, "2026-03")
     for make, _ in MAKERS.values():
         with pytest.raises(InputError, match=r"amounts_in must be 'k' \(thousands\) or 'M' \(millions\), not "):
             make(books, amounts_in=wrong)
 
 
-def test_a_report_in_thousands(report, ledgers):
-    """The statement of a report takes a unit too."""
+def test_report_takes_a_unit(report, ledgers):
     statement = aa.cash_flow_statement(report, ledgers=ledgers, amounts_in="k")
     key = statement.columns[0].key
     assert statement.text("ending_cash_balance", key) == f"{report.exact().ending_cash_balance / 1000:,.1f}"
 
 
 def test_pictures_of_a_statement_are_as_without_a_unit(lines, ledgers):
-    """Charts and bridges show exact amounts, whatever unit their statement is shown in."""
     books = aa.Books(lines, ledgers, ("2026-03-01", "2026-05-31"))
     plain, shown = (aa.income_statement(books, amounts_in=unit) for unit in (None, "k"))
     assert aa.charts.margins(plain).to_json() == aa.charts.margins(shown).to_json()

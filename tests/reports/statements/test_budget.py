@@ -79,7 +79,6 @@ def amounts(statement, row, *columns):
 
 
 def test_budget_difference_and_percent_stand_beside_each_period():
-    """Parents and totals are summed, net income's too; what has no budget has none, and is a line of its own."""
     income = aa.income_statement(small_books(), QUARTER, budget=STATED)
     heads = [f"2025-01{suffix}" for suffix in SUFFIXES]
     assert [one.key for one in income.columns][:5] == [*heads, "2025-02"]
@@ -105,7 +104,6 @@ def test_budget_difference_and_percent_stand_beside_each_period():
 
 
 def test_what_is_booked_outside_of_the_budget_has_its_entries():
-    """Fees have no budget, and neither has rent in March; their lines are those of the row, in less out."""
     budget = pd.concat([STATED, budget_of(("Sales", "2025-03", 5_000))])
     income = aa.income_statement(small_books(), QUARTER, columns="quarter", budget=budget)
     outside = income["outside_budget", "2025-Q1"]
@@ -118,7 +116,6 @@ def test_what_is_booked_outside_of_the_budget_has_its_entries():
 
 
 def test_a_total_has_its_budget_too():
-    """The total of months is compared with the budget of all of them; a month without one leaves it empty."""
     days = ("2025-01-01", "2025-02-28")
     income = aa.income_statement(small_books(), days, compare=["total", "budget"], budget=STATED)
     assert [one.key for one in income.columns][-4:] == [
@@ -133,7 +130,6 @@ def test_a_total_has_its_budget_too():
 
 
 def test_a_ledger_with_a_budget_is_shown_without_entries():
-    """What did not happen is a difference; of zero there is no percentage, and a negative base keeps the sign."""
     budget = budget_of(("fees2", "2025-01", 80), ("Beans", "2025-01", 0), ("Sales", "2025-01", -100))
     income = aa.income_statement(small_books(), "2025-01", budget=budget)
     assert "fees2" in [one.key for one in income.rows]
@@ -148,7 +144,6 @@ def test_a_ledger_with_a_budget_is_shown_without_entries():
 
 
 def test_a_margin_needs_a_budget_of_every_section_with_amounts():
-    """A budget of sales and no costs has a net income of itself, but no margin of 100 %."""
     sales, costs = budget_of(("Sales", "2025-01", 4_000)), budget_of(("Premises", "2025-01", 3_000))
     alone, both = (
         aa.income_statement(small_books(), "2025-01", budget=one) for one in (sales, pd.concat([sales, costs]))
@@ -159,7 +154,6 @@ def test_a_margin_needs_a_budget_of_every_section_with_amounts():
 
 
 def test_every_figure_unfolds_to_the_rows_of_the_budget():
-    """Net income is made of its rows, those of theirs, down to the stated amounts with their rows."""
     income = aa.income_statement(small_books(), "2025-01", budget=STATED)
     (rent,) = income["Rent", "2025-01 budget"].terms
     assert (rent.label, rent.calculation) == ("Rent, Jan 2025 (budget, row 2)", "stated in budget, row 2")
@@ -174,7 +168,6 @@ def test_every_figure_unfolds_to_the_rows_of_the_budget():
 
 
 def test_a_tidy_table_has_what_is_stated_for_each_ledger():
-    """Budgets are rows of a kind of their own, those of parents too, and sum to that of the total."""
     income = aa.income_statement(small_books(), QUARTER, compare="total", budget=STATED)
     tidy = income.tidy()
     budget = tidy[tidy["kind"] == "budget"].dropna(subset="amount")
@@ -188,7 +181,6 @@ def test_a_tidy_table_has_what_is_stated_for_each_ledger():
 
 
 def test_a_figure_has_one_value_whatever_was_loaded(demo_books):
-    """The month alone, the months to date, and all days have the same budget, difference and lines outside of it."""
     rows = [(name, f"2026-{month:02}", 1_000 * month) for name in ("Rent", "Cafe Sales") for month in (3, 4, 5)]
     budget, names = budget_of(*rows, ("People", "2026-05", 20_000)), ("Rent", "People", "net_income", "outside_budget")
     found = []
@@ -207,7 +199,6 @@ def test_a_figure_has_one_value_whatever_was_loaded(demo_books):
 
 
 def test_the_own_amount_of_a_parent_stands_beside_those_below_it():
-    """It is written with own: before it, also where the ledgers below it are of other sections."""
     budget = budget_of(("own:Premises", "2025-01", 10), ("Rent", "2025-01", 2_000), ("own:split", "2025-01", 7))
     income = aa.income_statement(small_books(), "2025-01", budget=budget)
     assert amounts(income, "Premises", "2025-01 budget") == ["2010.00"]
@@ -232,7 +223,6 @@ def stated_rows(figure, sign=1):
 
 
 def test_a_cash_flow_statement_has_the_same_budget():
-    """Amounts are positive on the side of their ledger's type: rent goes out, a loan comes in."""
     budget = pd.concat([STATED, budget_of(("Loan", "2025-01", 1_000))])
     cash = aa.cash_flow_statement(small_books(), "2025-01", budget=budget)
     columns = ["2025-01", "2025-01 budget", "2025-01 difference"]
@@ -259,7 +249,6 @@ def written(frame, folder):
 
 
 def test_a_budget_is_read_of_any_table(tmp_path):
-    """Frames with other labels and columns, CSV files and workbooks have the same figures."""
     shown = aa.income_statement(small_books(), QUARTER, budget=STATED).frame
     months = pd.PeriodIndex(STATED["month"], freq="M")
     frames = [
@@ -276,7 +265,6 @@ def test_a_budget_is_read_of_any_table(tmp_path):
 
 
 def test_rounding_noise_of_floats_is_removed_and_noted():
-    """Amounts that were calculated are those of whole cents."""
     income = aa.income_statement(small_books(), "2025-01", budget=budget_of(("Rent", "2025-01", 0.1 + 0.2)))
     assert amounts(income, "Rent", "2025-01 budget") == ["0.30"]
     assert "Of the budget: 1 amount had float rounding noise, which was removed." in income.notes
@@ -320,7 +308,6 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_used_is_refused(name):
-    """The message says which row, why, and what to do."""
     rows, text = REFUSED[name]
     with pytest.raises(InputError, match=re.escape(text)) as raised:
         aa.income_statement(small_books(), QUARTER, budget=budget_of(*rows))
@@ -328,7 +315,6 @@ def test_what_cannot_be_used_is_refused(name):
 
 
 def test_all_problems_of_a_file_are_named_together(tmp_path):
-    """Rows have the numbers that a spreadsheet shows."""
     path = tmp_path / "budget.csv"
     path.write_text("ledger,month,amount\nRent,2025-01,1.005\nRant,2025-02,1\nRent,2025/03,x\n,2025-04,5\n")
     with pytest.raises(InputError) as raised:
@@ -351,7 +337,6 @@ def test_all_problems_of_a_file_are_named_together(tmp_path):
     ],
 )
 def test_other_files_are_refused_with_what_a_budget_is(tmp_path, text, message):
-    """Wrong columns, an empty file, amounts with two readings."""
     path = tmp_path / "budget.csv"
     path.write_text(text)
     with pytest.raises(InputError, match=re.escape(message)):
@@ -360,14 +345,12 @@ def test_other_files_are_refused_with_what_a_budget_is(tmp_path, text, message):
 
 @pytest.mark.parametrize("given", ["missing.csv", 5, pd.Series([1]), budget_of().drop(columns="month")])
 def test_what_is_no_budget_is_refused(given):
-    """A file that does not exist, and objects of other types."""
     with pytest.raises(InputError, match=r"budget.*with the columns ledger, month"):
         aa.income_statement(small_books(), QUARTER, budget=given)
 
 
 @pytest.mark.parametrize("columns", [None, ["2025-01-01/2025-01-15"], [("2025-01-01", "2025-02-10")]])
 def test_a_part_of_a_month_is_refused_with_both_readings(columns):
-    """The budget of half a month may be half of it, or all."""
     with pytest.raises(
         PeriodError, match=r"is a part of a month, whose budget may be that of .* 2025 or 1[05] of its \d"
     ):
@@ -375,7 +358,6 @@ def test_a_part_of_a_month_is_refused_with_both_readings(columns):
 
 
 def test_what_has_no_budget_says_so():
-    """Balances, reports and statements by tags; a comparison without a budget."""
     found = small_books()
     with pytest.raises(InputError, match="compare: a budget is of what is booked in a month, and balances are not"):
         aa.balance_sheet(found, "2025-01", compare="budget")
@@ -391,7 +373,6 @@ def test_what_has_no_budget_says_so():
 
 
 def test_a_workbook_calculates_the_differences(tmp_path):
-    """Differences and totals are formulas; entries are listed once."""
     income = aa.income_statement(small_books(), "2025-01", budget=STATED)
     income.to_excel(tmp_path / "income.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "income.xlsx").worksheets[0]
@@ -445,8 +426,7 @@ def budgets(draw, naive, kind):
 @pytest.mark.parametrize("kind", [INCOME, CASH])
 @settings.get_profile("slow")
 @given(naive=books(), data=st.data())
-def test_budgets_of_random_books(kind, naive, data):
-    """Each budget is the sum of its stated rows, each difference actual less budget, and nothing is lost or doubled."""
+def test_random_budgets_sum_and_lose_nothing(kind, naive, data):
     rows = data.draw(budgets(naive, kind))
     unit = data.draw(st.sampled_from(["month", "quarter"]))
     frame = FRAMES[data.draw(st.sampled_from(list(FRAMES)))](line_table(naive))

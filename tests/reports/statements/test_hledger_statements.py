@@ -57,7 +57,6 @@ class Case(NamedTuple):
         return getattr(aa, FUNCTIONS[kind])(books, **options)
 
     def report(self, name, *options):
-        """Report of hledger by month."""
         return monthly_report(self.journal, self.commodity, name, *options)
 
 
@@ -150,17 +149,14 @@ def with_openings(case, rows):
 
 
 def only(rows, accounts):
-    """Rows of some accounts."""
     return {account: row for account, row in rows.items() if account in accounts}
 
 
 def sum_of_rows(statement, keys):
-    """Sum of some rows by month."""
     return [sum(amounts) for amounts in zip(*(row_units(statement, key) for key in keys), strict=True)]
 
 
-def test_income_statement(case):
-    """Each account and net income by month are hledger's."""
+def test_income_statement_is_that_of_hledger(case):
     report, months = case.report("incomestatement"), case.months()
     statement = case.statement(INCOME, compare=["total"])
     for subreport, part in (("income", "revenues"), ("expenses", "expenses")):
@@ -173,8 +169,7 @@ def test_income_statement(case):
     assert report["net"][""] == [case.naive.income(days)["net_income"] for days in months]
 
 
-def test_balance_sheet(case):
-    """Each account, the totals and earnings by month are hledger's."""
+def test_balance_sheet_is_that_of_hledger(case):
     report, months = case.report("balancesheetequity"), case.months()
     statement = case.statement(BALANCE)
     sheets = [{name: units(lines) for name, lines in case.naive.balance_sheet(days.last).items()} for days in months]
@@ -194,8 +189,7 @@ def test_balance_sheet(case):
     assert report["liabilities"][""] == row_units(statement, "total_liabilities")
 
 
-def test_cash_flow(case):
-    """Flows by category and the balances of cash by month are hledger's."""
+def test_cash_flow_is_that_of_hledger(case):
     cash = [f"acct:{anchored(case.paths[one.id])}" for one in case.naive.ledgers.values() if one.is_cash]
     months = case.months()
     rows = naive_rows(case, CASH, "")
@@ -210,8 +204,7 @@ def test_cash_flow(case):
         assert balances == sum_of_rows(statement, keys)
 
 
-def test_an_opened_journal(case):
-    """Statements of the journal itself, opened without a service, have hledger's totals and leaves by month."""
+def test_opened_journal_has_the_statements_of_hledger(case):
     months = case.months()
     cash = {one.id for one in case.naive.ledgers.values() if one.is_cash}
     books = aa.open_journal(

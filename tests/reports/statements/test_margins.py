@@ -20,7 +20,6 @@ def books(sales, rent):
 
 
 def statement_of(lines, **options):
-    """Return the income statement of the month."""
     return aa.income_statement(aa.Books(lines, LEDGERS, time_zone="UTC"), DAYS, **options)
 
 
@@ -29,7 +28,6 @@ def statement_of(lines, **options):
 @example(-20_000, -2_000)  # and a loss of 180.00 one of 90 %
 @example(0, 5_000)
 def test_a_percentage_needs_a_positive_base(sales, rent):
-    """Gross and net margin, and shares, are not known where revenues are zero or negative; the reason names them."""
     statement = statement_of(books(sales, rent), compare="share")
     share = statement["net_income", "2025-01 share"]
     for figure in (statement["net_margin", "2025-01"], share):
@@ -43,14 +41,12 @@ def test_a_percentage_needs_a_positive_base(sales, rent):
 
 
 def test_charts_have_no_point_where_a_margin_is_not_known():
-    """A month of refunds has no margin in the picture."""
     lines = frame_of([*paid("01-05", cents=-5_000, ledger="sales"), *paid("02-05", cents=5_000, ledger="sales")])
     income = aa.income_statement(aa.Books(lines, LEDGERS, time_zone="UTC"), ("2025-01-01", "2025-02-28"))
     assert [list(one.y) for one in aa.charts.margins(income).data] == [[None, 100], [None, 100]]
 
 
 def test_changes_in_percent_stay():
-    """From a negative amount they have the sign of the change."""
     lines = frame_of([*paid("01-09", cents=-10_000), *paid("02-09", cents=-5_000)])
     statement = aa.income_statement(
         aa.Books(lines, LEDGERS, time_zone="UTC"), ("2025-02-01", "2025-02-28"), compare="change_pct"
@@ -86,8 +82,7 @@ def test_a_margin_by_tag_needs_the_tags_of_all_costs(options):
         assert tagged["net_income", "2025-01 share"].exact() == Decimal("60.0")
 
 
-def test_the_total_and_what_has_no_tag():
-    """The total of all tags has its margin; sales without a tag have no costs of their own."""
+def test_total_of_tags_has_a_margin_untagged_sales_none():
     statement = statement_of(channels("web", ""), columns="tag")
     assert statement["net_margin", "total"].exact() == Decimal("60.0")
     assert statement["net_margin", "without"].text == "not known"
@@ -99,7 +94,6 @@ def test_the_total_and_what_has_no_tag():
 
 
 def test_costs_of_other_days_need_no_tag():
-    """A margin is of its column's days: an untagged cost of another month does not matter."""
     rent = frame_of(paid("02-09", cents=-20_000)).assign(tag_ids="", tag_names="", tag_group_ids="")
     lines = pd.concat([channels("web", "web"), rent], ignore_index=True)
     statement = aa.income_statement(

@@ -28,7 +28,6 @@ ENTRIES = {
 
 
 def open_entries(folder, entries=ENTRIES, **options):
-    """Open a table of entries."""
     rows = ["entry_id,datetime,entry_description,ledger,debit_credit,amount"]
     for number, (name, legs) in enumerate(entries.items()):
         day, _, text = name.partition(" ")
@@ -42,12 +41,10 @@ def open_entries(folder, entries=ENTRIES, **options):
 
 @pytest.fixture
 def books(tmp_path):
-    """Return the books of the entries."""
     return open_entries(tmp_path)
 
 
-def test_a_row_of_its_own(books):
-    """Cash at the end is cash at the start, opening balances and net change; no other row has their entries."""
+def test_opening_balances_have_a_row_of_their_own(books):
     statement = aa.cash_flow_statement(books, "2024-12/2025-02", compare=["total", "average", "change"])
     rows = {"starting_cash_balance": [0, 10_000, 12_650], OPENING: [10_000, 150, 0], "net_cash_flow": [0, 2500, -660]}
     for key, amounts in rows.items():
@@ -74,8 +71,7 @@ def test_a_row_of_its_own(books):
     assert any(one.startswith(note) for one in statement.notes)
 
 
-def test_a_period_without_them_has_no_row(books):
-    """Their row is shown where there are some, and says zero where it is asked for; the note goes with it."""
+def test_row_is_shown_where_there_are_some_or_asked(books):
     statement = aa.cash_flow_statement(books, "2025-02")
     assert OPENING not in {row.key for row in statement.rows}
     assert statement[OPENING].exact() == 0
@@ -83,7 +79,6 @@ def test_a_period_without_them_has_no_row(books):
 
 
 def test_a_report_has_the_same_row(books):
-    """The report counts them as flows, as the service does; a statement of it has the figures of one of the books."""
     report = aa.recompute_cash_flow(books, "2025-01")
     assert report.exact().net_cash_flow == Decimal("2650.00")
     found, expected = (aa.cash_flow_statement(report, ledgers=books.ledgers), aa.cash_flow_statement(books, "2025-01"))
@@ -102,8 +97,7 @@ def test_a_report_has_the_same_row(books):
     assert aa.cash_flow_statement(later, ledgers=books.ledgers)["net_cash_flow"].exact() == Decimal(-660)
 
 
-def test_in_files_and_pages(books, tmp_path):
-    """Excel, CSV, JSON and HTML have the row; its entries are among those of the workbook, each once."""
+def test_files_and_pages_have_the_row(books, tmp_path):
     statement = aa.cash_flow_statement(books, "2024-12/2025-01", compare="total")
     statement.to_excel(tmp_path / "cash.xlsx")
     sheets = openpyxl.load_workbook(tmp_path / "cash.xlsx")
@@ -119,8 +113,7 @@ def test_in_files_and_pages(books, tmp_path):
     assert "Opening balances" in statement._repr_html_()
 
 
-def test_other_figures_of_cash(books):
-    """Bridges, charts and sides of cash leave them out too; a choice of lines has the row without balances."""
+def test_bridges_charts_and_sides_leave_openings_out(books):
     bridge = aa.bridge(books, "2025-01", against="2024-12")
     assert (bridge["before"].exact(), bridge["after"].exact()) == (0, 2500)
     assert any(one.startswith("Entries of opening balances are no inflow") for one in bridge.notes)
@@ -133,8 +126,7 @@ def test_other_figures_of_cash(books):
     assert statement[OPENING].exact() == Decimal(150)
 
 
-def test_they_are_known_or_a_doubt(tmp_path, books):
-    """Known opening balances are in `opening.equity`; other equity of the first entries may have been there before."""
+def test_openings_are_known_or_a_doubt(tmp_path, books):
     assert [books.names.path(one) for one in books.opening.equity] == ["Opening Balance Retained Earnings"]
     assert aa.cash_flow_statement(books, compare="average").columns[-1].label == "Average"
     for entries, options in (
@@ -149,8 +141,7 @@ def test_they_are_known_or_a_doubt(tmp_path, books):
         assert statement["net_cash_flow", "2024-12"].exact() == Decimal(10_000)
 
 
-def test_they_have_their_own_place(books):
-    """A table of sections cannot name their ledger."""
+def test_sections_cannot_name_the_ledger_of_openings(books):
     with pytest.raises(
         InputError, match="'Opening Balance Retained Earnings' is a ledger of cash, of opening balances"
     ):
@@ -158,7 +149,6 @@ def test_they_have_their_own_place(books):
 
 
 def test_a_pack_says_what_cash_is_besides_them(books, tmp_path):
-    """Key figures and the first sentence name them; cash in has none; the receiver recomputes every figure."""
     pack = aa.monthly_pack(books, "2025-01")
     assert (
         pack.explain().count("Cash rose by 2,500.00 to 12,650.00 in Jan 2025, besides opening balances of 150.00") == 1
@@ -172,7 +162,6 @@ def test_a_pack_says_what_cash_is_besides_them(books, tmp_path):
 
 
 def test_a_chart_may_state_their_ledger(books):
-    """A chart of accounts that states which ledger it is, as discovery does of a given one, is believed."""
     chart = books.ledgers
     (owner,) = chart.loc[chart["name"] == "owner", "id"]
     chart.attrs["required"] = {"opening balance retained earnings": owner}

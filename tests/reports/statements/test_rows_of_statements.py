@@ -43,7 +43,6 @@ def of_january(function, naive):
 
 
 def test_rows_are_found_by_id_path_or_unique_name():
-    """A name of two rows is refused with their paths and ids."""
     statement = of_january(aa.income_statement, small(("rent1", 100), ("rent2", 200), ("home", 50), ("x", 7)))
     assert statement["rent1", "2025-01"].exact() == 1
     assert statement["Expenses:Office:Rent"].exact() == 2
@@ -57,7 +56,6 @@ def test_rows_are_found_by_id_path_or_unique_name():
 
 @pytest.mark.parametrize("index", [1, 2], ids=["one", "both"])
 def test_suspense_is_stated_under_the_income_statement(index):
-    """The two uncategorized ledgers are not in net income; what they received less what they paid is the next line."""
     statement = of_january(aa.income_statement, small(("rent1", 100), *[("outflow", 1234), ("inflow", -5000)][:index]))
     assert statement.value("net_income", "2025-01") == Decimal(-1)
     keys = [row.key for row in statement.rows]
@@ -72,7 +70,6 @@ def test_suspense_is_stated_under_the_income_statement(index):
 
 
 def test_undecided_payments_are_said_to_be_no_assets(tmp_path):
-    """Heading, total and note say it in text, page and workbook; the total assets with them are as before."""
     sheet = of_january(aa.balance_sheet, small(("rent1", 100), ("outflow", 1234)))
     assert sheet["total_assets"].units == sheet["suspense"].units + sheet["current_assets"].units == -100
     sheet.to_excel(tmp_path / "sheet.xlsx")
@@ -85,7 +82,6 @@ def test_undecided_payments_are_said_to_be_no_assets(tmp_path):
 
 
 def test_an_unknown_type_makes_totals_not_known():
-    """A ledger of an unknown type may be a part of any total, except of the trial balance."""
     naive = small(("rent1", 100), ("memo", 500))
     income, balance = of_january(aa.income_statement, naive), of_january(aa.balance_sheet, naive)
     assert income.value("net_income", "2025-01") is None
@@ -95,14 +91,12 @@ def test_an_unknown_type_makes_totals_not_known():
 
 
 def test_rows_without_movement_are_left_out_and_counted():
-    """Ledgers without a line are not shown, and the notes say how many."""
     statement = of_january(aa.income_statement, small(("rent1", 100)))
     assert {row.key for row in statement.rows if row.kind == "ledger"} == {"rent1"}  # and those that are its section
     assert "6 ledgers without amounts left out." in statement.notes  # suspense, memo, office, two rents
 
 
 def test_an_unknown_sub_type_is_a_section_of_its_type():
-    """It is in net income, in no identity before, and counted in a note."""
     ledgers = (*LEDGERS, NaiveLedger("tax", "Tax", "expense", "income_taxes"))
     naive = small(("rent1", 100), ("tax", 250), ledgers=ledgers)
     statement = of_january(aa.income_statement, naive)
@@ -117,7 +111,6 @@ def test_an_unknown_sub_type_is_a_section_of_its_type():
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_depth_hides_rows_but_not_amounts(kind, naive, request):
-    """With a depth of one no ledger below the top is shown; all that is has the same amounts."""
     whole, top = statement_of(kind, naive, request), statement_of(kind, naive, request, depth=1)
     for key in shown_keys(top):
         assert row_units(top, key) == row_units(whole, key)
@@ -131,7 +124,6 @@ def test_depth_hides_rows_but_not_amounts(kind, naive, request):
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_favourable_is_more_of_cash_income_and_assets(naive, request):
-    """More cash, revenue, assets and equity is favourable, less expense and liabilities, whatever the ledger's side."""
     income, sheet, cash = (statement_of(kind, naive, request) for kind in (INCOME, BALANCE, CASH))
     signs = {"revenue": 1, "expense": -1, "asset": 1, "equity": 1, "liability": -1}
     for statement in (income, sheet):
@@ -143,7 +135,6 @@ def test_favourable_is_more_of_cash_income_and_assets(naive, request):
 
 
 def test_given_periods_are_columns_and_prior_is_the_same_dates():
-    """The 1st to the 11th is compared with the 1st to the 11th; a last day with the last day."""
     at = lambda day: dt.datetime.combine(day, dt.time(12), dt.UTC)  # noqa: E731 (short)
     days = [dt.date(2025, month, day) for month, day in ((1, 31), (2, 11), (2, 12), (2, 28), (3, 11))]
     lines = []

@@ -18,7 +18,6 @@ from accounting_analytics.reports.statements.columns import StatementColumn
 
 
 def test_a_figure_is_a_key_to_its_entries(lines, ledgers):
-    """A figure is found by name, path, id and its own key, and its entries sum to it, also after it was pickled."""
     statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-01-01", "2026-05-31"))
     figure = statement["Rent", "2026-03"]
     for kept in (figure, pickle.loads(pickle.dumps(figure))):  # noqa: S301 (our own)
@@ -31,7 +30,6 @@ def test_a_figure_is_a_key_to_its_entries(lines, ledgers):
 
 
 def test_derived_figures_have_terms(lines, ledgers):
-    """A figure made of others names them; a total of sums has their entries too, and a percentage has none."""
     statement = aa.income_statement(
         aa.Books(lines, ledgers), ("2026-03-01", "2026-03-31"), compare=["prior", "change_pct"]
     )
@@ -61,12 +59,10 @@ def test_derived_figures_have_terms(lines, ledgers):
     ],
 )
 def test_a_summary_is_of_the_whole(lines, ledgers, make, end):
-    """It has the last total of a statement, not a part of it, such as what is owed on credit cards."""
     assert make(aa.Books(lines, ledgers), "2026-03").summary().endswith(f": {end}")
 
 
 def test_favourable_changes_have_letters_but_those_of_balances(lines, ledgers):
-    """A letter says whether a change of income or cash is favourable; whether more of an asset is, depends."""
     books = aa.Books(lines, ledgers, "2026-03")
     for make, has_letters in ((aa.income_statement, True), (aa.cash_flow_statement, True), (aa.balance_sheet, False)):
         page = make(books, compare=["prior", "change", "change_pct"])._repr_html_()
@@ -74,7 +70,6 @@ def test_favourable_changes_have_letters_but_those_of_balances(lines, ledgers):
 
 
 def test_rows_are_never_guessed(lines, ledgers):
-    """A misspelt row is refused with a suggestion, an absent column with those that there are, an id without a row."""
     statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-03-01", "2026-04-30"))
     with pytest.raises(InputError, match="did you mean 'Rent'"):
         statement["Rnt", "2026-03"]
@@ -90,7 +85,6 @@ def test_rows_are_never_guessed(lines, ledgers):
 
 
 def test_supplied_balances_are_terms(lines, ledgers, report):
-    """A balance that is rolled forward is made of the supplied one and the movement since."""
     statement = aa.cash_flow_statement(
         aa.Books(lines, ledgers, opening=("2026-05-01", report.starting_balances)), ("2026-05-01", "2026-05-31")
     )
@@ -101,7 +95,6 @@ def test_supplied_balances_are_terms(lines, ledgers, report):
 
 
 def test_terms_in_a_page_give_the_figure(lines, ledgers):
-    """Calculated with their signs from top to bottom, the terms that a page shows of a figure are the figure."""
     compare = ["prior", "change", "change_pct", "share", "average"]
     statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-04-01", "2026-05-31"), compare=compare)
     checked = set()
@@ -130,7 +123,6 @@ def test_terms_in_a_page_give_the_figure(lines, ledgers):
 
 
 def test_the_register_runs_to_the_balance(lines, ledgers, report):
-    """The running total of a register ends at the balance of its ledger, also in a month, a text or a pair of days."""
     days = ("2026-05-01", "2026-05-31")
     register = aa.register(aa.Books(lines, ledgers), "Operating Account")
     balances = report.ending_balances.set_index("ledger_id")["cash_balance"]
@@ -156,7 +148,6 @@ def test_the_register_runs_to_the_balance(lines, ledgers, report):
 
 
 def test_a_report_has_figures(report):
-    """A ledger of a report is a key to its lines; a parent's total names the statement that has its entries."""
     rent = report["Rent"]
     assert rent.exact() == Decimal("-7900.00")
     assert rent.entries["figure_amount"].tolist() == [-7900.0]
@@ -173,7 +164,6 @@ def test_a_report_has_figures(report):
 
 
 def test_cash_has_a_total_but_no_average(lines, ledgers):
-    """In the column of totals cash starts with the first column and ends with the last; it has no average or share."""
     compare = ["total", "average", "share"]
     columns = ["2026-03", "2026-04"]
     statement = aa.cash_flow_statement(aa.Books(lines, ledgers, opening="2025-01-01"), columns=columns, compare=compare)
@@ -191,8 +181,7 @@ def test_cash_has_a_total_but_no_average(lines, ledgers):
     assert not apart.text("ending_cash_balance", "total")
 
 
-def test_supplied_balances_of_all_ledgers(lines, ledgers):
-    """A trial balance rolled forward from supplied balances is that summed from history; totals and changes follow."""
+def test_balances_supplied_for_all_ledgers_equal_history(lines, ledgers):
     whole = aa.trial_balance(aa.Books(lines, ledgers, opening="2025-01-01"), ("2025-12-01", "2025-12-31"))
     supplied = {
         row.key: (whole.value(row.key, "2025-12 debit") or Decimal(0)) - (whole.value(row.key, "2025-12 credit") or 0)
@@ -216,7 +205,6 @@ def test_supplied_balances_of_all_ledgers(lines, ledgers):
 
 
 def test_periods_are_named_as_they_were_asked_for(lines, ledgers):
-    """Quarters and their prior quarters have names, also of fiscal years; the text of a list is its key."""
     days = ("2026-01-01", "2026-03-31")
     calendar = aa.income_statement(aa.Books(lines, ledgers), days, columns="quarter", compare=["prior", "change"])
     assert [one.label for one in calendar.columns] == ["Q1 2026", "Q4 2025", "Change from Q4 2025"]
@@ -230,7 +218,6 @@ def test_periods_are_named_as_they_were_asked_for(lines, ledgers):
 
 
 def test_sections_name_what_exists(lines, ledgers):
-    """Sections may name ledgers, a parent with its descendants; a misspelt one and cash are refused."""
     books, columns = aa.Books(lines, ledgers), ["2026-05"]
     statement = aa.cash_flow_statement(books, sections={"Rent": "premises", "loan": "financing"}, columns=columns)
     assert statement["premises"].exact() == statement["Rent"].exact() != 0
@@ -242,8 +229,7 @@ def test_sections_name_what_exists(lines, ledgers):
     assert statement["Rent"].exact() + statement["Utilities"].exact() == statement["premises"].exact()
 
 
-def test_books_that_begin_within_a_fiscal_year(demo_company):
-    """Earnings of the period are those since the books began, and those of earlier periods zero."""
+def test_earnings_before_the_books_began_are_zero(demo_company):
     days = ("2025-03-15", "2025-05-31")
     ledgers = aa.discover_ledgers(demo_company.client, *days)
     lines = aa.load_line_entries(demo_company.client, ledgers["id"], *days)
@@ -256,7 +242,6 @@ def test_books_that_begin_within_a_fiscal_year(demo_company):
 
 
 def test_a_change_of_balances_has_the_lines_between(lines, ledgers):
-    """The entries of a change of balances are those after the earlier day, each once."""
     statement = aa.balance_sheet(
         aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2026-05"], compare=["prior", "change"]
     )
@@ -269,7 +254,6 @@ def test_a_change_of_balances_has_the_lines_between(lines, ledgers):
 
 
 def test_a_zero_of_some_lines_unfolds(lines, ledgers):
-    """A figure whose lines cancel is zero, and can be pressed; one without lines cannot."""
     statement = aa.balance_sheet(aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2025-03", "2025-04"])
     page = statement._repr_html_()
     zeros = [
@@ -285,7 +269,6 @@ def test_a_zero_of_some_lines_unfolds(lines, ledgers):
 
 
 def test_the_entries_of_a_total_are_read_once(lines, ledgers):
-    """Months that follow each other are read as one range of days; those that do not stay apart."""
     statement = aa.income_statement(aa.Books(lines, ledgers), ("2025-01-01", "2026-05-31"), compare="total")
     rent = statement["Rent", "total"].entries
     assert (
@@ -297,7 +280,6 @@ def test_the_entries_of_a_total_are_read_once(lines, ledgers):
 
 
 def test_comparisons_are_rows_of_their_kind(lines, ledgers):
-    """What a statement of last year says is what the tidy rows of the year before say; the others are as without it."""
     books = aa.Books(lines, ledgers)
     compared = aa.income_statement(books, "2026-Q1", compare=["prior_year", "change", "total"]).tidy()
     now, earlier = (aa.income_statement(books, days).tidy() for days in ("2026-Q1", "2025-Q1"))
@@ -317,7 +299,6 @@ def test_comparisons_are_rows_of_their_kind(lines, ledgers):
 
 
 def test_columns_may_be_given_with_their_changes(lines, ledgers):
-    """Columns as statements have them are shown as they are; a change from each of two periods sums its lines."""
     may, april, year_before = (aa.Period.parse(text, time_zone="UTC") for text in ("2026-05", "2026-04", "2025-05"))
     columns = [
         StatementColumn("this", "May", "period", periods=((1, may),)),
@@ -338,8 +319,7 @@ def test_columns_may_be_given_with_their_changes(lines, ledgers):
     assert income["operating_expenses", "change"].terms == ()
 
 
-def test_any_number_of_columns(lines, ledgers):
-    """A column for each of 200 days sums to the column of all of them, and days apart unfold in the page."""
+def test_any_number_of_columns_sums_to_all(lines, ledgers):
     apart = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=100, freq="2D")]
     page = aa.income_statement(aa.Books(lines, ledgers, time_zone="UTC"), columns=apart)._repr_html_()
     assert json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])["figures"]
@@ -356,8 +336,7 @@ def test_any_number_of_columns(lines, ledgers):
 
 
 @pytest.mark.parametrize("engine", ["pandas", "pyarrow", "polars", "duckdb"])
-def test_sums_of_more_digits_than_a_float_keeps(lines, ledgers, engine):
-    """They are exact in figures, text and page; a single amount and the frame, which have floats, name them."""
+def test_sums_beyond_a_float_are_exact_and_named(lines, ledgers, engine):
     rent = lines.loc[lines["ledger_id"] == "led_rent", "journal_entry_id"].tail(2)
     large = lines[lines["journal_entry_id"].isin(rent)].copy()
     large["signed_amount"] = np.sign(large["signed_amount"]) * 9_999_999_999_999.99
@@ -384,7 +363,6 @@ def test_sums_of_more_digits_than_a_float_keeps(lines, ledgers, engine):
 
 
 def test_a_part_of_a_tree_says_so(lines, ledgers):
-    """A ledger whose descendants are in other sections too names its section; its name still finds it."""
     sheet = aa.balance_sheet(aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2026-01"])
     assert sheet["Liabilities"].label.startswith("Liabilities (current liabilities), ")
     assert sheet["Liabilities"].exact() + sheet["Equipment Loan"].exact() == sheet["Total liabilities"].exact()
@@ -392,7 +370,6 @@ def test_a_part_of_a_tree_says_so(lines, ledgers):
 
 
 def test_days_that_nothing_states_or_is_in_are_noted(lines, ledgers):
-    """A frame that does not state its load has days that were not checked; days without lines say so first."""
     notes = " ".join(aa.income_statement(aa.Books(lines, ledgers), columns=["2026-01"]).notes)
     assert "not checked" not in notes
     assert "no line entries" not in notes
@@ -403,7 +380,6 @@ def test_days_that_nothing_states_or_is_in_are_noted(lines, ledgers):
 
 
 def test_days_without_entries_are_noted(lines, ledgers):
-    """A statement of days that no line is in says so first: the year may be wrong, or months are still to come."""
     nothing = lines.iloc[:0].copy()
     nothing.attrs = lines.attrs | {"load": lines.attrs["load"] | {"lines": 0, "sums": {}, "end_date": "2026-12-31"}}
     statement = aa.income_statement(aa.Books(nothing, ledgers), columns=["2026-05"])
@@ -419,7 +395,6 @@ def test_days_without_entries_are_noted(lines, ledgers):
 
 
 def test_entries_have_the_days_of_the_statement(lines, ledgers):
-    """The local date of an entry is that of the statement's zone, not that of the load."""
     statement = aa.income_statement(aa.Books(lines, ledgers, time_zone="Asia/Tokyo"), columns=["2026-02"])
     for row in statement.rows:
         if row.kind == "ledger":
@@ -427,7 +402,6 @@ def test_entries_have_the_days_of_the_statement(lines, ledgers):
 
 
 def test_total_inflows_are_of_one_period(lines, ledgers):
-    """The whole of the shares is that of a column; its change and its total are not amounts of their own."""
     statement = aa.cash_flow_statement(
         aa.Books(lines, ledgers), columns=["2026-04", "2026-05"], compare=["prior", "change", "share", "total"]
     )
@@ -440,7 +414,6 @@ def test_total_inflows_are_of_one_period(lines, ledgers):
 
 
 def test_a_register_of_lines_of_cash_flow_alone_is_refused(lines, ledgers):
-    """Only a cash ledger has all its lines among those of entries that touch cash; with tags they are no books."""
     cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
     entries = lines.loc[lines["ledger_id"].isin(cash), "journal_entry_id"]
     loaded = lines[lines["journal_entry_id"].isin(entries)]
@@ -463,7 +436,6 @@ def test_a_register_of_lines_of_cash_flow_alone_is_refused(lines, ledgers):
 
 
 def test_a_running_total_that_lacks_lines_says_so(demo_company, demo_books):
-    """A register in a zone whose first day began before that of the load notes which lines its running total lacks."""
     days = ("2025-02-01", "2025-04-30")
     lines = aa.load_line_entries(demo_company.client, ["led_operating"], *days, progress=False)
     books = aa.Books(lines, demo_books.ledgers, time_zone="Asia/Tokyo")

@@ -45,8 +45,7 @@ FRAMES = {
 @pytest.mark.parametrize("kind", ROWS_OF_TREES)
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
-def test_ledgers_and_sections(kind, naive, request):
-    """Each ledger with its tree, each ledger's own row and each section has the naive sum in every column."""
+def test_ledgers_and_sections_have_naive_sums(kind, naive, request):
     naive.first_month = request.first_month
     statement, days = statement_of(kind, naive, request), days_of(request)
     subtotals = [row for row in statement.rows if row.kind == "subtotal"]
@@ -77,8 +76,7 @@ def test_ledgers_and_sections(kind, naive, request):
 
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
-def test_lines_of_the_income_statement(naive, request):
-    """Gross profit, operating income and net income."""
+def test_lines_of_the_income_statement_are_naive(naive, request):
     statement = statement_of(INCOME, naive, request)
     found = [naive.income(days) for days in days_of(request)]
     for key in ("gross_profit", "operating_income", "net_income"):
@@ -88,7 +86,6 @@ def test_lines_of_the_income_statement(naive, request):
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_the_balance_sheet_balances(naive, request):
-    """Assets equal liabilities, equity and earnings, which are those of the fiscal year and of earlier ones."""
     naive.first_month = request.first_month
     statement = statement_of(BALANCE, naive, request)
     found = [{name: units(lines) for name, lines in naive.balance_sheet(one.last).items()} for one in days_of(request)]
@@ -101,7 +98,6 @@ def test_the_balance_sheet_balances(naive, request):
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_starting_cash_and_flows_are_ending_cash(naive, request):
-    """Starting cash, opening balances, net change and ending cash are the naive ones, and add up."""
     statement = statement_of(CASH, naive, request)
     found = [naive.cash(days) for days in days_of(request)]
     assert (OPENING in shown_keys(statement)) == any(map(naive.openings, days_of(request)))
@@ -113,7 +109,6 @@ def test_starting_cash_and_flows_are_ending_cash(naive, request):
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
 def test_both_sides_of_the_trial_balance_are_the_same(naive, request):
-    """A positive balance is a debit, a negative one a credit; both sides sum to the same."""
     statement = statement_of(TRIAL, naive, request)
     debit_columns, credit_columns = periods(statement)[::2], periods(statement)[1::2]
     for days, debit, credit in zip(days_of(request), debit_columns, credit_columns, strict=True):
@@ -130,7 +125,6 @@ def test_both_sides_of_the_trial_balance_are_the_same(naive, request):
 @given(naive=books(), request=requests(), data=st.data())
 @pytest.mark.parametrize("kind", FUNCTIONS)
 def test_entries_sum_to_additive_figures(kind, naive, request, data):
-    """Entries of any additive figure sum to it, and are the naive lines; other figures have terms."""
     names = ["prior", "prior_year", "change", "change_pct", "share", *([] if kind == BALANCE else ["total", "average"])]
     options = {} if kind == TRIAL else {"compare": data.draw(st.lists(st.sampled_from(names), unique=True))}
     statement, days = statement_of(kind, naive, request, **options), days_of(request)
@@ -148,7 +142,6 @@ def test_entries_sum_to_additive_figures(kind, naive, request, data):
 @settings.get_profile("slow")
 @given(naive=books(), request=requests(), data=st.data())
 def test_siblings_and_disjoint_columns_share_no_entry(kind, naive, request, data):
-    """A total's entries are those of its parts, of which no two share one; nor do two columns of flows."""
     statement = statement_of(kind, naive, request)
     rows = {row.key: row for row in statement.rows if row.kind != "heading"}
     used = Counter()
@@ -183,8 +176,7 @@ def assert_cancel(naive, lines, kind):
 @pytest.mark.parametrize("kind", ROWS_OF_TREES)
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
-def test_comparisons(kind, naive, request):
-    """Earlier periods, changes and percentages are those of the naive sums."""
+def test_comparisons_are_those_of_naive_sums(kind, naive, request):
     statement = statement_of(kind, naive, request, compare=["prior", "prior_year", "change", "change_pct", "share"])
     days = dict(zip((column.key for column in periods(statement)), days_of(request), strict=True))
     kinds = Counter(column.kind for column in statement.columns)
@@ -217,8 +209,7 @@ def test_comparisons(kind, naive, request):
 @pytest.mark.parametrize("kind", [INCOME, CASH])
 @settings.get_profile("slow")
 @given(naive=books(), request=requests())
-def test_totals_and_averages_of_flows(kind, naive, request):
-    """A total is the sum of all columns, an average that of the whole ones over their number, to the nearest cent."""
+def test_totals_and_averages_of_flows_are_those_of_columns(kind, naive, request):
     statement = statement_of(kind, naive, request, compare=["total", "average"])
     days, is_whole = columns(request.start, request.end, request.unit, request.first_month)
     if any("is in no average" in note for note in statement.notes):  # the first has opening balances
@@ -247,8 +238,7 @@ def assert_percent(value, exact):
 @pytest.mark.parametrize("kind", [INCOME, *also_long(*(one for one in FUNCTIONS if one != INCOME))])
 @settings(max_examples=3)
 @given(naive=books(), request=requests(), decimals=st.booleans())
-def test_any_frame(frame, kind, naive, request, decimals):
-    """A statement of any frame is that of Arrow."""
+def test_any_frame_gives_the_statement_of_arrow(frame, kind, naive, request, decimals):
     table = line_table(naive, decimals=decimals)
     expected = statement_of(kind, naive, request, table)
     found = statement_of(kind, naive, request, FRAMES[frame](table))
@@ -264,7 +254,6 @@ OF_SECTIONS = pytest.mark.parametrize("kind", [INCOME, BALANCE, CASH], indirect=
 
 @pytest.fixture(scope="module", params=FUNCTIONS)
 def kind(request):
-    """Return the kind of a statement."""
     return request.param
 
 
@@ -285,7 +274,6 @@ def months(demo_books):
 
 @OF_SECTIONS
 def test_every_month_is_the_naive_one(kind, statement, demo_books):
-    """Every ledger's total and own amount in all eighteen months."""
     days = months(demo_books)
     rows = [row for row in statement.rows if row.kind in LEDGER_ROWS]
     assert len(days) == len(periods(statement)) == 18
@@ -296,7 +284,6 @@ def test_every_month_is_the_naive_one(kind, statement, demo_books):
 
 
 def test_entries_sum_to_figures_of_the_demo(statement):
-    """The law, for every fourth row and the last ones in one column of each kind, and for totals."""
     last = {column.kind: column for column in statement.columns if column.kind != "total"}
     rows = [row for row in statement.rows if row.kind != "heading"]
     for row, column in ((row, column) for row in (*rows[::4], *rows[-3:]) for column in last.values()):
@@ -307,7 +294,6 @@ def test_entries_sum_to_figures_of_the_demo(statement):
 
 @OF_SECTIONS
 def test_tidy_rows_sum_to_the_statement(statement):
-    """One row a ledger's own amount and column, also of the month before; sections and days are those of the rows."""
     tidy = statement.tidy()
     sums = tidy.groupby(["section", "column"], observed=True)["amount"].sum(min_count=1).round(2)
     subtotals = {row.section: row for row in statement.rows if row.kind == "subtotal"}

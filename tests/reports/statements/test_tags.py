@@ -64,7 +64,6 @@ MAKERS = {"cash": aa.cash_flow_statement, "income": aa.income_statement}
 @hypothesis.settings.get_profile("slow")
 @hypothesis.given(drawn=tagged_books())
 def test_columns_of_tags_sum_to_the_statement(kind, drawn):
-    """A line is in the column of its tag of the group, of several, or of none; the columns sum to the statement."""
     entries, lines, tags = drawn
     shop = [{tag for tag in one if GROUPS[tag] == "shop"} for one in tags]
     touching = {entry.entry_id for entry in entries if any(ledger in {"bank", "card"} for ledger, _ in entry.units)}
@@ -99,7 +98,6 @@ def test_columns_of_tags_sum_to_the_statement(kind, drawn):
 @hypothesis.settings.get_profile("slow")
 @hypothesis.given(drawn=tagged_books(), asked=st.lists(st.sampled_from(sorted(GROUPS)), min_size=1, unique=True))
 def test_lines_with_all_tags_are_counted(kind, drawn, asked):
-    """Only lines that have all the tags are counted, those of the period before too; no balances of cash are shown."""
     entries, lines, tags = drawn
     hypothesis.assume({tag for one in tags for tag in one} >= set(asked))
     books = aa.Books(lines, LEDGERS, time_zone="UTC")
@@ -114,7 +112,6 @@ def test_lines_with_all_tags_are_counted(kind, drawn, asked):
 
 
 def test_a_tag_is_found_by_name():
-    """A tag is asked for by its id or its name; one that no line has is refused with those that there are."""
     lines = tagged(frame_of(paid("02-03", "03-03")), [["a"], [], ["b"], []])
     statement = aa.income_statement(aa.Books(lines, LEDGERS, time_zone="UTC"), DAYS, columns=[DAYS], tag_ids="Tag a")
     assert statement["Rent", statement.columns[0].key].amount == 3200
@@ -130,7 +127,6 @@ def test_a_tag_is_found_by_name():
 
 
 def test_what_cannot_be_split_by_tags_is_refused():
-    """Balances, reports, comparisons, tags of several groups, and lines whose tags are not known."""
     lines = tagged(frame_of(paid("02-03", "03-03")), [["a", "x"], [], ["b"], []])
     books = aa.Books(lines, LEDGERS, time_zone="UTC")
     with pytest.raises(aa.errors.InputError, match="balances are not split by tags"):

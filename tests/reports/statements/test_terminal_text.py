@@ -69,8 +69,7 @@ def months(count):
     return [(f"Month {number:02}", None) for number in range(count)]
 
 
-def test_a_statement_as_text():
-    """Sections are indented, digits stand below each other, subtotals have one rule and totals two."""
+def test_text_is_indented_ruled_and_aligned():
     rows = [
         ("Revenues", 0, "heading"),
         ("Sales", 1, "ledger"),
@@ -87,7 +86,6 @@ def test_a_statement_as_text():
 
 
 def test_columns_fold_into_blocks():
-    """Each block has all labels; how many there are is said, and a period stays beside its comparisons."""
     rows = [("Rent", 0, "ledger"), ("Net income", 0, "total")]
     text = statement_text(Shown(rows, months(12)), 40)
     assert "(12 columns in 4 blocks, to fit 40\ncharacters)" in text
@@ -101,7 +99,6 @@ def test_columns_fold_into_blocks():
 
 
 def test_debits_stay_beside_credits():
-    """The two sides of a trial balance are in one block, although three columns fit."""
     shown = Shown([("Rent", 0, "ledger")], months(4))
     for number, column in enumerate(shown.columns):
         column.side = ("debit", "credit")[number % 2]
@@ -112,7 +109,6 @@ def test_debits_stay_beside_credits():
 
 
 def test_long_labels_lose_their_middle():
-    """A label takes the width that is left beside all columns, up to a limit; its start and its end stay."""
     name = f"Begin {'x' * 290} end"
     narrow = statement_text(Shown([(name, 3, "ledger")], months(6)), 80)
     assert max(map(len, narrow.splitlines())) <= 80
@@ -122,7 +118,6 @@ def test_long_labels_lose_their_middle():
 
 
 def test_amounts_are_never_cut():
-    """An amount that is wider than the terminal is whole; everything else stays as narrow as it can."""
     amount = "(9,999,999,999,999,999,999,999.99)"
     text = statement_text(Shown([("A name of an account", 0, "ledger")], months(2), {("r0", "c1"): amount}), 40)
     assert f"\nA name o…account  {amount}" in text
@@ -140,7 +135,6 @@ AMOUNTS = st.integers(-(10**12), 10**12).map(lambda units: f"({-units:,})" if un
     st.data(),
 )
 def test_every_figure_is_shown_once(rows, count, width, data):
-    """Whatever the labels and the width: no line is wider, and each figure appears in its row once."""
     fields = [(label, level, "ledger") for label, level in rows]
     cells = [(f"r{row}", f"c{column}") for row in range(len(rows)) for column in range(count)]
     figures = {cell: data.draw(AMOUNTS) for cell in cells}

@@ -26,7 +26,6 @@ SINCE = "since 1 Mar 2025"
 
 @pytest.fixture(scope="module")
 def chart(demo_books):
-    """Return the chart of accounts of the demo."""
     return demo_books.ledgers
 
 
@@ -55,7 +54,6 @@ def shown_text(html):
 
 
 def balance_of(lines, ledger_id="led_operating"):
-    """Sum of all lines of a ledger."""
     amounts = lines.loc[lines["ledger_id"] == ledger_id, "signed_amount"]
     return sum(Decimal(str(amount)) for amount in amounts)
 
@@ -63,7 +61,6 @@ def balance_of(lines, ledger_id="led_operating"):
 @pytest.mark.parametrize("function", [aa.balance_sheet, aa.trial_balance])
 @pytest.mark.parametrize("period", [None, "2025-04/2025-05"], ids=["whole load", "later"])
 def test_movements_since_the_load_are_not_balances(from_march, chart, function, period):
-    """Without the books' beginning, title, labels and notes say since when, and nothing is a balance."""
     statement = function(aa.Books(from_march, chart), period)
     assert SINCE in statement.title
     assert any(SINCE in note for note in statement.notes)
@@ -76,7 +73,6 @@ def test_movements_since_the_load_are_not_balances(from_march, chart, function, 
 
 
 def test_loaded_lines_sum_to_balances_if_the_books_begin_with_them(from_march, chart):
-    """Loaded lines sum to a movement since a day; if the books begin in the load, to a balance."""
     given = chart.copy()
     del given.attrs["discovery"]  # it states that the books begin in January
     since = aa.balance_sheet(aa.Books(from_march, chart))
@@ -94,7 +90,6 @@ def test_loaded_lines_sum_to_balances_if_the_books_begin_with_them(from_march, c
 
 
 def test_balances_are_rolled_from_supplied_ones(from_march, chart, demo_books):
-    """With the balances at the start, those of later days are the ones of all lines, and made of a start and flows."""
     naive, last = demo_books.naive, dt.date(2025, 2, 28)
     balances = {one: Decimal(units(naive.figure(TRIAL, {one}, Days(None, last)))).scaleb(-2) for one in naive.ledgers}
     found = aa.balance_sheet(aa.Books(from_march, chart, opening=balances))
@@ -115,7 +110,6 @@ def test_balances_are_rolled_from_supplied_ones(from_march, chart, demo_books):
 
 @pytest.mark.parametrize("function", [getattr(aa, name) for name in FUNCTIONS.values()], ids=list(FUNCTIONS))
 def test_a_month_that_was_not_loaded_is_not_known(from_march, chart, function):
-    """Its figures are None and "not known", never zero; nor are the total, the average and the change."""
     has_flows = function in {aa.income_statement, aa.cash_flow_statement}
     compare = ["change", *(["total", "average"] if has_flows else [])]
     options = {} if function is aa.trial_balance else {"compare": compare}
@@ -144,7 +138,6 @@ def test_a_month_that_was_not_loaded_is_not_known(from_march, chart, function):
 
 
 def test_a_ledger_that_was_not_loaded_is_not_known(demo_company, chart):
-    """A column needs every ledger of its statement; where no column is known, nothing is shown."""
     others = chart.loc[chart["id"] != "led_rent", "id"]
     lines = aa.load_line_entries(demo_company.client, others, MARCH, MAY, progress=False)
     with pytest.raises(IncompleteLoadError, match="led_rent"):
@@ -153,7 +146,6 @@ def test_a_ledger_that_was_not_loaded_is_not_known(demo_company, chart):
 
 @pytest.mark.parametrize("name", ["income_statement", *also_long("balance_sheet", "trial_balance")])
 def test_lines_with_cash_are_not_enough_for_other_statements(demo_company, chart, name):
-    """A load with is_cashflow=True has not every line of a ledger."""
     days = (MARCH, "2025-03-31")
     lines = aa.load_line_entries(demo_company.client, chart["id"], *days, is_cashflow=True, progress=False)
     with pytest.raises(IncompleteLoadError, match=r"touch cash were loaded \(is_cashflow=True\)"):
@@ -161,7 +153,6 @@ def test_lines_with_cash_are_not_enough_for_other_statements(demo_company, chart
 
 
 def test_lines_with_cash_are_enough_for_the_cash_flow(demo_company, chart, from_march):
-    """A load with is_cashflow=True has the same flows; one of the other lines is no books."""
     days = (demo_company.client, chart["id"], MARCH, MAY)
     lines = aa.load_line_entries(*days, is_cashflow=True, progress=False)
     expected, found = (
@@ -178,7 +169,6 @@ def test_lines_with_cash_are_enough_for_the_cash_flow(demo_company, chart, from_
 
 
 def test_a_loaded_report_is_a_statement(demo_books, chart):
-    """A cash flow report of the service has the sections and figures of one recomputed from lines."""
     report = aa.load_cash_flow_report(demo_books.client, "2025-03-01", "2025-03-31")
     found = aa.cash_flow_statement(report, ledgers=chart)
     expected = aa.cash_flow_statement(
@@ -196,7 +186,6 @@ def test_a_loaded_report_is_a_statement(demo_books, chart):
 
 
 def test_days_before_the_books_were_not_loaded(demo_books, chart):
-    """A year before the books nothing is known, neither flows nor balances; the day before they begin all is zero."""
     books = aa.Books(demo_books.lines, chart, opening="2025-01-01")
     for function in (aa.balance_sheet, aa.cash_flow_statement):
         statement = function(books, "2025-06", compare=["prior_year"])
@@ -208,7 +197,6 @@ def test_days_before_the_books_were_not_loaded(demo_books, chart):
 
 
 def test_loaded_days_before_the_first_entry_are_not_known(demo_company, chart):
-    """They have no entries, which are no zeros; the month of the opening balances has flows of its own."""
     days = (demo_company.client, chart["id"], "2024-11-01", "2025-02-28")
     books = aa.Books(aa.load_line_entries(*days, progress=False), chart)
     for function in (aa.income_statement, aa.cash_flow_statement):
@@ -227,7 +215,6 @@ def test_loaded_days_before_the_first_entry_are_not_known(demo_company, chart):
 
 
 def test_books_that_begin_within_a_month_have_its_other_days(demo_company, chart):
-    """A month and a year to date with the first day sum what is since then, without a load of the days before."""
     given = chart.copy()
     del given.attrs["discovery"]  # it states that the books begin in January
     days = (demo_company.client, chart["id"], "2025-03-15", MAY)
@@ -249,7 +236,6 @@ CENTS = {"Operating Account": Decimal(100), "Owner Capital": Decimal(-100)}
 
 
 def test_supplied_balances_of_other_ledgers_are_refused_and_absent_ones_noted(lines, ledgers, report):
-    """A balance is never lost, one that was not supplied is taken as zero; rolled to later days it is not known."""
     others = report.starting_balances.assign(ledger_id=lambda frame: frame["ledger_id"] + "_old")
     with pytest.raises(FrameError, match="not in ledgers: led_card_old"):
         aa.cash_flow_statement(aa.Books(lines, ledgers, opening=("2026-05-01", others)), ("2026-05-01", "2026-05-31"))
@@ -263,7 +249,6 @@ def test_supplied_balances_of_other_ledgers_are_refused_and_absent_ones_noted(li
 
 
 def test_balances_of_cash_alone_make_no_balance_sheet(lines, ledgers):
-    """They serve the cash flow; a statement of all balances is a movement, and says why."""
     books = aa.Books(lines, ledgers, "2026-05", opening=("2026-05-01", {"Operating Account": Decimal(100)}))
     assert "Balances are the supplied ones at the start of 1 May 2026" in "".join(aa.cash_flow_statement(books).notes)
     for function in (aa.balance_sheet, aa.trial_balance):
@@ -273,7 +258,6 @@ def test_balances_of_cash_alone_make_no_balance_sheet(lines, ledgers):
 
 
 def test_a_report_that_does_not_tie_keeps_its_ending_balance(ledgers, report):
-    """The balance at the end is the reported one, and what the flows do not explain is noted."""
     balances = report.ending_balances.copy()
     balances.loc[balances["ledger_id"] == "led_operating", ["cash_balance", "total_cash_balance"]] += 7
     balances[["cash_balance", "total_cash_balance"]] = balances[["cash_balance", "total_cash_balance"]].round(2)
@@ -286,14 +270,12 @@ def test_a_report_that_does_not_tie_keeps_its_ending_balance(ledgers, report):
 
 
 def test_a_report_of_other_cash_ledgers_is_refused(ledgers, report):
-    """Amounts that would be in no row are not dropped."""
     chart = ledgers.assign(report_cash_flow=ledgers["report_cash_flow"] & (ledgers["id"] != "led_savings"))
     with pytest.raises(InputError, match="disagree about what is cash: led_savings"):
         aa.cash_flow_statement(report, ledgers=chart)
 
 
 def test_chosen_lines_know_what_all_lines_do(lines, ledgers):
-    """A choice of lines that state no load has their opening, and the same remark that days were not checked."""
     own = lines[lines["local_date"] >= "2025-03-01"].copy()
     own.attrs = {}
     books = aa.Books(own, ledgers, opening=("2025-01-01", {"Operating Account": Decimal(100)}))
@@ -315,7 +297,6 @@ def test_a_share_is_of_the_total_and_not_of_a_ledger_with_its_key(lines, ledgers
 
 
 def test_statements_of_other_amounts_are_not_equal(lines, ledgers):
-    """Statements with the same rows and columns are not the same."""
     doubled = lines.assign(amount=lines["amount"] * 2, signed_amount=lines["signed_amount"] * 2)
     doubled.attrs.pop("load")
     one, other = (
@@ -326,7 +307,6 @@ def test_statements_of_other_amounts_are_not_equal(lines, ledgers):
 
 
 def test_books_that_begin_before_the_stated_day_are_refused(lines, ledgers):
-    """A balance without the entries before the stated day is another number; lines or ledgers show that there are."""
     given = pd.DataFrame(ledgers)
     given.attrs = {}
     for chart in (ledgers, given):
@@ -335,7 +315,6 @@ def test_books_that_begin_before_the_stated_day_are_refused(lines, ledgers):
 
 
 def test_a_statement_of_tagged_lines_says_so(lines, ledgers, report):
-    """Amounts of some lines do not pass for those of all: a report notes its tags, and a load of tags is no books."""
     statement = aa.cash_flow_statement(altered(report, tag_ids=("blue",)), ledgers=ledgers)
     assert "Only lines with all these tags are counted: blue." in statement.notes
     frame = lines.copy()

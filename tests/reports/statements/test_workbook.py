@@ -85,7 +85,6 @@ def numbers(values):
 
 
 def excel_sum(*values):
-    """Sum the numbers."""
     return sum(numbers(values))
 
 
@@ -96,20 +95,17 @@ def excel_round(value, digits):
 
 @pytest.fixture(scope="module", params=[*SHORT, *also_long(*sorted(STATEMENTS.keys() - set(SHORT)))])
 def statement(request, lines, ledgers):
-    """Return each of the statements."""
     return STATEMENTS[request.param](lines, ledgers)
 
 
 @pytest.fixture(scope="module")
 def sheet(statement, tmp_path_factory):
-    """Return the sheet of a statement."""
     path = tmp_path_factory.mktemp("workbook") / "statement.xlsx"
     statement.to_excel(path)
     return Sheet(path, statement)
 
 
 def test_cells_and_their_formulas_have_the_amounts_of_the_statement(statement, sheet):
-    """Each cell stores the exact amount, and the formula of a sum gives it; what is not known is text, never zero."""
     kinds = {column.key: column.kind for column in statement.columns}
     rows = {row.key: row for row in statement.rows}
     calculated = set()
@@ -131,7 +127,6 @@ def test_cells_and_their_formulas_have_the_amounts_of_the_statement(statement, s
 
 
 def test_each_figure_is_linked_to_entries_that_sum_to_it(statement, sheet):
-    """The link of a row that is not made of others is the range of its entries, and each entry is there once."""
     rows = {row.key: row for row in statement.rows}
     kinds = {column.key: column.kind for column in statement.columns}
     sums = []
@@ -157,7 +152,6 @@ def test_each_figure_is_linked_to_entries_that_sum_to_it(statement, sheet):
 
 
 def test_texts_of_the_books_are_never_formulas(lines, ledgers, tmp_path):
-    """A name that begins as a formula is text in both sheets, and guarded in the CSV file."""
     renamed = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "led_rent", '=HYPERLINK("http://x")'))
     marked = lines.assign(journal_entry_description="=1+1")
     statement = aa.income_statement(aa.Books(marked, renamed, company="=A1"), ("2026-03-01", "2026-03-31"))
@@ -181,7 +175,6 @@ def test_texts_of_the_books_are_never_formulas(lines, ledgers, tmp_path):
 
 @pytest.mark.parametrize("name", ["3/4", "0012", "1e5", "TRUE", "1-Mar"])
 def test_names_that_a_spreadsheet_would_convert_are_guarded(name, lines, ledgers, tmp_path):
-    """As in decisions and plans: the name is text in the CSV file too."""
     renamed = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "led_rent", name))
     aa.income_statement(aa.Books(lines, renamed), ("2026-03-01", "2026-03-31")).to_csv(tmp_path / "statement.csv")
     with (tmp_path / "statement.csv").open(encoding="utf-8-sig", newline="") as file:
@@ -189,8 +182,7 @@ def test_names_that_a_spreadsheet_would_convert_are_guarded(name, lines, ledgers
     assert rows["led_rent"] == f"'{name}"
 
 
-def test_it_is_read_and_printed_as_a_statement(lines, ledgers, tmp_path):
-    """The sheet has the heading once, indented rows, ruled totals, signs of accountants, and repeats its heads."""
+def test_sheet_is_read_and_printed_as_a_statement(lines, ledgers, tmp_path):
     statement = STATEMENTS["income"](lines, ledgers)
     statement.to_excel(tmp_path / "statement.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "statement.xlsx").worksheets[0]
@@ -207,7 +199,6 @@ def test_it_is_read_and_printed_as_a_statement(lines, ledgers, tmp_path):
 
 @pytest.mark.parametrize("unit", [None, "M"])
 def test_amounts_that_excel_would_change_are_text(lines, ledgers, tmp_path, unit):
-    """An amount of 16 digits has all of them, also among millions; no formula has it, and a note says why."""
     exact = aa.schemas.LineEntries.exact(lines).frame
     entry = exact.loc[exact["ledger_id"] == "led_rent", "journal_entry_id"].iloc[-1]
     amounts = exact["amount"].mask(exact["journal_entry_id"] == entry, Decimal("12345678909134.00"))
@@ -227,7 +218,6 @@ def test_amounts_that_excel_would_change_are_text(lines, ledgers, tmp_path, unit
 
 
 def test_what_cannot_be_written_is_refused(lines, ledgers, tmp_path, monkeypatch):
-    """Too many entries, another suffix, no folder and a missing package are named, and the file stays as it was."""
     statement = STATEMENTS["trial balance"](lines, ledgers)
     file = tmp_path / "statement.xlsx"
     file.write_text("before")
@@ -245,7 +235,6 @@ def test_what_cannot_be_written_is_refused(lines, ledgers, tmp_path, monkeypatch
 
 
 def test_lines_between_the_columns_take_no_rows(lines, ledgers, tmp_path, monkeypatch):
-    """Entries of two months far apart need the rows that they have, not those of the days between."""
     statement = aa.income_statement(
         aa.Books(lines, ledgers, time_zone="America/New_York"), columns=["2025-02", "2026-05"]
     )
@@ -257,7 +246,6 @@ def test_lines_between_the_columns_take_no_rows(lines, ledgers, tmp_path, monkey
 
 
 def test_a_report_without_lines_has_no_entries(lines, ledgers, tmp_path):
-    """The workbook of a report that was recomputed without its lines says so."""
     report = aa.recompute_cash_flow(aa.Books(lines, ledgers), ("2026-05-01", "2026-05-31"), lines=False)
     aa.cash_flow_statement(report, ledgers=ledgers).to_excel(tmp_path / "statement.xlsx")
     book = openpyxl.load_workbook(tmp_path / "statement.xlsx")
