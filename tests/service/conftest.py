@@ -251,17 +251,14 @@ class ServiceProcess:
 
     @property
     def pid(self):
-        """Number of the process."""
         return self._process.pid
 
     def kill(self):
-        """Kill the process, like a crash."""
         self._process.kill()
         self._process.wait()
         self._process.stdout.close()
 
     def stderr(self):
-        """Return what the process has written to stderr."""
         self._stderr.seek(0)
         return self._stderr.read()
 

@@ -54,7 +54,6 @@ class Fault(NamedTuple):
 
     @classmethod
     def parse(cls, text):
-        """Fault of its text in a plan."""
         name, *settings = text.split(":")
         values = dict(setting.split("=") for setting in settings)
         operations = {values.pop("on")} if "on" in values else FAULTS[name]
@@ -94,7 +93,6 @@ class FaultPlan:
         return self.random_for(index, fault.name, number).random() < fault.settings.get("p", 1)
 
     def count(self, fault):
-        """Count a fault that was injected."""
         self.injected[fault.name] += 1
         self._injected[self.faults.index(fault)] += 1
 

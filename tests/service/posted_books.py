@@ -117,7 +117,6 @@ class PostedBooks:
         return Access(self.base_url, issue_token(self.store, instance_id), instance_id)
 
     def add_ledger(self, instance_id, ledger_id, fields, number=None):
-        """Create a ledger."""
         number = len(self.store.ledgers(instance_id)) if number is None else number
         create_ledger(self.store, instance_id, NewLedger(**_ledger_fields(ledger_id, fields, number)))
 
@@ -136,7 +135,6 @@ class PostedBooks:
         return issue_token(self.store, instance_id)
 
     def post(self, instance_id, *entries):
-        """Post further entries."""
         post(self.store, instance_id, entries)
 
     def execute(self, statement, *values):

@@ -49,7 +49,6 @@ def bad_authorizations(books):
 
 
 def test_bad_tokens_are_401(books):
-    """No token, a wrong one, and a malformed one are 401 on every operation, with the same body."""
     bodies = set()
     for authorization, (method, path, options) in itertools.product(bad_authorizations(books), every_operation()):
         headers = {"service-instance-id": books.instance_id}
@@ -67,7 +66,6 @@ def test_bad_tokens_are_401(books):
 
 
 def test_a_token_is_valid_for_its_own_instance_only(books, make_books):
-    """A token with another instance, existing or not, is the same 404; without the header it is 422."""
     other = make_books()
     bodies = set()
     for instance, (method, path, options) in itertools.product((other.instance_id, "nothing", ""), every_operation()):
@@ -81,14 +79,12 @@ def test_a_token_is_valid_for_its_own_instance_only(books, make_books):
 
 
 def test_unknown_paths_are_json_404(books):
-    """An unknown path is 404 in the form of every error."""
     for path in ("/", "/v0", "/v1/ledgers", "/v0/ledgers/", "/docs", "/v0/ledgers/a%2Fb/line-entries"):
         response = books.request("GET", path, params=DAYS, follow_redirects=False)
         assert (response.status_code, set(response.json())) == (404, ERROR)
 
 
 def test_other_methods_are_json_405(books):
-    """A method that a path does not have is 405, and `allow` names those it has."""
     methods = ["GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "FOO"]
     for method, (own, path, options) in itertools.product(methods, every_operation()):
         if method != own:
@@ -98,7 +94,6 @@ def test_other_methods_are_json_405(books):
 
 
 def test_bad_bodies_are_refused(books):
-    """A body that is not JSON, of another type, or too large, also without a length, is refused; nothing is created."""
     before = books.store.ledgers(books.instance_id)
     for content, content_type, status in (
         (b"{", "application/json", 422),
@@ -115,7 +110,6 @@ def test_bad_bodies_are_refused(books):
 
 
 def test_a_repeated_field_is_refused(books):
-    """A body with a field twice is 422, also with the same value, and the field is named."""
     account, headers = '"editable": true, "financial_account_type": "loan"', {"content-type": "application/json"}
     for body in ('{"name": "x", "name": "y", %s}', '{%s, "name": "x", "na\\u006de": "x"}'):
         response = books.request("POST", "/v0/ledgers", content=body % account, headers=headers)
@@ -132,7 +126,6 @@ def new_headers(store):
 
 
 def test_a_failure_hides_its_cause(store, path, caplog):
-    """If the database fails, the response is a plain 500 without path, query or trace, and the log has the cause."""
     headers = new_headers(store)
     with store.writing() as connection:
         connection.exec_driver_sql("ALTER TABLE line_entries RENAME TO gone")
@@ -145,8 +138,7 @@ def test_a_failure_hides_its_cause(store, path, caplog):
     assert response.headers["x-content-type-options"] == "nosniff"
 
 
-def test_health(store, path):
-    """Health needs no token, says only ok, and counts for no rate limit; 503 without a database."""
+def test_health_needs_no_token_and_counts_for_no_limit(store, path):
     options = ServiceOptions(requests_per_minute=1)
     with running(path, options) as service, httpx.Client(base_url=service.base_url) as http:
         for _ in range(3):
@@ -163,8 +155,7 @@ def test_health(store, path):
         assert http.get("/health").status_code == 200
 
 
-def test_hosts(books, tmp_path):
-    """Only names of this machine, and the public names of the service, which are bare, reach any path."""
+def test_only_names_of_this_service_are_served(books, tmp_path):
     for path in ("/v0/reports/cash-flow", "/openapi.json", "/"):
         for host in ("evil.example", "localhost.evil.example", "192.0.2.1"):
             assert books.request("GET", path, params=DAYS, headers={"host": host}).status_code == 400
@@ -179,7 +170,6 @@ def test_hosts(books, tmp_path):
 
 
 def test_connections_are_limited(tmp_path):
-    """With 256 open connections a further request is 503, and is served when they are closed."""
     with running(tmp_path / "books.db") as service, contextlib.ExitStack() as held:
         url = urlsplit(service.base_url)
         for _ in range(256):
@@ -191,7 +181,6 @@ def test_connections_are_limited(tmp_path):
 
 
 def test_every_response_has_headers_and_an_id(books):
-    """Success, refusal and error are not stored, and have a request id each."""
     seen = set()
     for response in (
         books.http.get("/openapi.json"),
@@ -211,7 +200,6 @@ def test_every_response_has_headers_and_an_id(books):
 
 
 def test_the_log_has_no_secrets(books, caplog):
-    """Nothing of a request is logged: no token, id or value of it."""
     bank, rent = books.bank(id="secretbank"), books.category(id="secretrent")
     books.post("2025-03-01T12:00:00Z", (bank, -1, NewTransaction(id="secretmove")), (rent, 1))
     with caplog.at_level(logging.DEBUG):
@@ -229,7 +217,6 @@ def test_the_log_has_no_secrets(books, caplog):
 
 
 def test_changes_that_wait_delay_no_reader(path, caplog):
-    """While another program locks the database, lists are served beside many waiting changes, which are 503 at last."""
     with Store.open(path, lock_seconds=1) as store, ThreadPoolExecutor(60) as pool:
         headers = new_headers(store)
         service = RunningService(create_app(store))
@@ -266,7 +253,6 @@ class Clock:
 
 
 def test_limits_reset_after_a_minute():
-    """Requests are counted down, refused at zero without being counted, and available again after a minute."""
     clock = Clock()
     limits = RateLimits(2, clock)
     assert [tuple(limits.acquire(1).values()) for _ in range(2)] == [("2", "1", "60"), ("2", "0", "60")]
@@ -282,7 +268,6 @@ def test_limits_reset_after_a_minute():
 
 
 def test_threads_share_one_limit():
-    """With any number of threads, exactly as many requests are allowed as the limit."""
     limits = RateLimits(320, Clock())
     with ThreadPoolExecutor(16) as pool:
         taken = list(pool.map(lambda _: limits.acquire(1), range(2000)))
@@ -299,7 +284,6 @@ def limited(store, path):
 
 
 def test_responses_have_rate_limit_headers(limited):
-    """Every authenticated request counts, refused ones too, and its response shows the rest; then 429 for a minute."""
     http, (mine, other) = limited
     responses = [
         http.get("/v0/reports/cash-flow", params=DAYS, headers=mine),
@@ -323,7 +307,6 @@ def test_responses_have_rate_limit_headers(limited):
 
 
 def test_unauthenticated_requests_do_not_count(limited):
-    """Requests without a valid token do not count against an instance's limit, and show none."""
     http, (mine, _) = limited
     for authorization in ("", "Bearer x", mine["authorization"] + "x") * 10:
         response = http.get("/v0/reports/cash-flow", params=DAYS, headers=mine | {"authorization": authorization})

@@ -49,7 +49,6 @@ def check_unchanged(books):
 
 @pytest.mark.parametrize("path", [LISTING, REPORT])
 def test_injection_into_queries(victim, path):
-    """Every parameter refuses hostile text."""
     names = ["start_date", "end_date", "time_zone", "tag_ids", "x", "is_cashflow", "expand", "limit", "page_token"]
     for text in NASTY:
         for name in names[: 9 if path == LISTING else 5]:
@@ -62,7 +61,6 @@ def test_injection_into_queries(victim, path):
 
 
 def test_injection_into_bodies(victim):
-    """Every field of a body refuses hostile text, or uses it as a name only; values of other types are refused."""
     names = (
         *("name", "debit_credit", "financial_account_type", "parent_id"),
         *("sort_code", "sub_type", "type", "editable"),
@@ -83,7 +81,6 @@ def test_injection_into_bodies(victim):
 
 
 def test_injection_into_headers(victim):
-    """Instance header and modified-by are compared, stored or refused, never interpreted."""
     victim.category("Food", id="food")
     for text in NASTY:
         raw = re.sub(rb"[\x00\r\n]", b"?", text.encode("utf-8")).strip()
@@ -106,8 +103,7 @@ def test_injection_into_headers(victim):
     ],
     ids=lambda target: target[:40],
 )  # fmt: skip
-def test_malformed_targets(victim, target):
-    """Malformed paths and queries are 4xx."""
+def test_malformed_targets_are_4xx(victim, target):
     url = victim.http.base_url
     for method in ("GET", "POST", "OPTIONS"):
         with closing(http.client.HTTPConnection(url.host, url.port, timeout=20)) as connection:
@@ -122,8 +118,7 @@ def test_malformed_targets(victim, target):
     check_unchanged(victim)
 
 
-def test_malformed_bodies(victim):
-    """Bodies that are deeply nested, broken, in other encodings or have thousands of fields are 422."""
+def test_malformed_bodies_are_422(victim):
     before = victim.store.ledgers(victim.instance_id)
     for body in (
         b"[" * 60_000, b'{"a":' * 12_000, b'{"name":' + b"[" * 33 + b"]" * 33 + b"}", b"\xef\xbb\xbf{}",
@@ -168,7 +163,6 @@ def foreign_and_unknown(other):
 
 
 def test_resources_of_other_instances_do_not_exist(victim, make_books):
-    """Ids, page tokens, tags, parents and categories of another instance get the very response of unknown ones."""
     other = make_books()
     other.bank(id="theirs")
     other.bank("Loan", id="their_loan", financial_account_type="loan")
@@ -203,7 +197,6 @@ def test_credentials_are_not_mixed(victim, make_books):
 
 
 def test_errors_do_not_echo(victim):
-    """The text of a request is not in its error, so that no page shows it and no log keeps it."""
     canary = "canary<b>4711"
     for response in (
         victim.request("GET", f"/v0/ledgers/{canary}/line-entries", params=DAYS),

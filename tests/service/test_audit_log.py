@@ -41,7 +41,6 @@ def changed(make_books, monkeypatch):
 
 
 def test_changes_by_name_and_id(changed):
-    """The newest change comes first; a new name shows as the present name of the ledger, and both in its own row."""
     (renamed, second, first, posted, *_), _ = list_changes(changed.store, changed.instance_id)
     assert (first.transaction_id, first.modified_by) == ("T", "Ada")
     assert (first.before_names, first.before_ids) == ("Rent|Meals", "rent|food")
@@ -54,8 +53,7 @@ def test_changes_by_name_and_id(changed):
     assert (posted.operation, posted.before_names, posted.after_names) == ("post_entries", "", "1 entries")
 
 
-def test_limit(changed, make_books):
-    """The limit keeps the newest changes, and the total counts all of them; another instance has its own log."""
+def test_limit_keeps_the_newest_and_total_counts_all(changed, make_books):
     changes, total = list_changes(changed.store, changed.instance_id, limit=1)
     assert ([change.operation for change in changes], total) == (["rename_ledger"], 3 + 5 + 2)
     (created,), total = list_changes(changed.store, make_books().instance_id)
@@ -93,7 +91,6 @@ def own(database, make_own_books, tmp_path):
 
 
 def test_rows_can_only_be_added(own):
-    """Both databases refuse to change or delete an audit row; what is refused in the books leaves no row."""
     assert broken_invariants(own.store) == []
     rows = own.audit_rows()
     assert len(rows) == 1 + 3 + 2 + 3 + 1 + 2
@@ -109,7 +106,6 @@ def test_rows_can_only_be_added(own):
 
 
 def test_rows_name_who_acted(own):
-    """A row has the key of the access token beside the client's text; commands have none."""
     key = own.token.partition(".")[0]
     own.create(name="Tax", editable=True, financial_account_type="loan")
     changes, _ = list_changes(own.store, "books")

@@ -25,7 +25,6 @@ NEW_YEAR = dt.datetime(2025, 1, 1, tzinfo=dt.UTC)
 
 
 def seeded_random(seed):
-    """Return a random generator with a seed."""
     return random.Random(seed)  # noqa: S311 (no secret)
 
 
@@ -187,7 +186,6 @@ class Traffic:
 
 @pytest.mark.soak
 def test_parallel_operations(database, start_service, make_own_books, soak_count):
-    """10,000 operations of 64 threads: none fails, every page and report is consistent, and the audit is complete."""
     with Store.open(database) as store:
         create_instance(store)
     service = start_service(database)

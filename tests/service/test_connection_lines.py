@@ -8,7 +8,6 @@ ADDRESS = "http://127.0.0.1:20001"
 
 
 def test_the_token_file_is_that_of_the_first_instance(tmp_path):
-    """Lines of the first instance name the token file beside the database; those of another say how to get one."""
     with Store.open(tmp_path / "books.db") as store:
         with first_instance(store, NewInstance(id="first", localtime="Asia/Tokyo")):
             pass

@@ -44,7 +44,6 @@ def postgresql_address(request):
 
 
 def test_a_copy_has_the_books_of_its_moment(copied):
-    """A copy is served with the ledgers, audit log and tokens of its moment; the books go on without it."""
     address, books = copied
     with Store.open(address, create=False) as copy:
         assert broken_invariants(copy) == []

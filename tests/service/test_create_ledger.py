@@ -23,7 +23,6 @@ FULL = {
 
 
 def test_defaults_of_a_financial_account(books):
-    """Each financial account type has a default type, sub_type, side and report_cash_flow."""
     cash = ("asset", "current_assets", "debit", True)
     for account, expected in {
         **dict.fromkeys(("bank_account", "prepaid_card", "payments", "payroll"), cash),
@@ -36,7 +35,6 @@ def test_defaults_of_a_financial_account(books):
 
 
 def test_defaults_may_be_overridden(books):
-    """A field of the request overrides the default of the financial account type."""
     ledger = books.create(
         name="x", editable=True, financial_account_type="bank_account", report_cash_flow=False, sort_code="0012",
         debit_credit="credit", sub_type="non-current_assets", type=None,
@@ -46,7 +44,6 @@ def test_defaults_may_be_overridden(books):
 
 
 def test_a_complete_ledger_is_returned_as_sent(books):
-    """Without a financial account type every field is as in the request; nothing is expanded by default."""
     ledger = books.create(**FULL)
     assert FULL.items() <= ledger.items()
     assert (ledger["parent_id"], ledger["financial_account_type"], ledger["is_required"]) == (None, None, False)
@@ -55,7 +52,6 @@ def test_a_complete_ledger_is_returned_as_sent(books):
 
 
 def test_all_missing_fields_are_named(books):
-    """A client that sends a name alone learns everything else that it has to send."""
     detail = books.create(422, name="x", editable=True)["detail"]
     assert [wrong["loc"][1] for wrong in detail] == [
         "debit_credit", "report_cash_flow", "sort_code", "sub_type", "type",
@@ -64,7 +60,6 @@ def test_all_missing_fields_are_named(books):
 
 
 def test_agreement_of_fields(books):
-    """The error has the field that is unknown, of the wrong type, or inconsistent with others."""
     for change, loc in (
         ({"type": "asset"}, ["body", "sub_type"]),
         ({"sub_type": "equity"}, ["body", "sub_type"]),
@@ -87,7 +82,6 @@ def test_agreement_of_fields(books):
 
 
 def test_parents(books):
-    """A parent must exist in the instance and have the same type; it is expanded on request, at any depth."""
     root = books.create(**FULL | {"name": "root"})["id"]
     middle = books.create(**FULL | {"name": "middle", "parent_id": root})
     assert middle["parent_id"] == root
@@ -102,7 +96,6 @@ def test_parents(books):
 
 
 def test_parent_of_another_type_or_unknown(books, make_books):
-    """A parent of another type is 422; an unknown one is 404, also one of another instance."""
     revenue = books.category("Sales", "revenue")
     assert books.create(422, **FULL | {"parent_id": revenue})["detail"][0]["loc"] == ["body", "parent_id"]
     foreign = make_books().category()
@@ -112,7 +105,6 @@ def test_parent_of_another_type_or_unknown(books, make_books):
 
 
 def test_assigned_sort_codes_follow_their_siblings(books):
-    """A default sort code comes after those of the ledgers with the same type and parent."""
     codes = [books.create(name="x", editable=True, financial_account_type="payments")["sort_code"] for _ in range(12)]
     assert codes == sorted(set(codes))
     assert all(code.startswith("1") for code in codes)
@@ -124,7 +116,6 @@ def test_assigned_sort_codes_follow_their_siblings(books):
 
 
 def test_every_instance_has_its_required_ledgers(books):
-    """The four required ledgers exist in a new instance, and none reports cash flow."""
     required = [ledger for ledger in books.store.ledgers(books.instance_id) if ledger.is_required]
     assert sorted((ledger.type, ledger.sub_type, ledger.debit_credit) for ledger in required) == [
         ("asset", "transfers_between_accounts", "debit"),
@@ -142,11 +133,7 @@ AWKWARD_CODE = st.text("019Zz-\u00e9\U0001f4b6" + LAST, min_size=1, max_size=20)
 ACCOUNT = {"name": "x", "editable": False, "financial_account_type": "bank_account"}
 
 
-def test_next_sort_code():
-    """A number is counted up, then lengthened; a code of 20 characters without a number left is shared.
-
-    The first child has the code of its parent and two digits, or the next code if that is too long.
-    """
+def test_next_sort_code_is_counted_up_then_lengthened():
     for siblings, expected in (
         ([], "10010"), (["10010", "10002"], "10020"), (["19990"], "199900010"), (["1999", "10"], "19990010"),
         (["9"], "90010"), (["12ab"], "12ab0010"), (["1-7"], "1-70010"), (["1-007"], "1-010"),
@@ -159,7 +146,6 @@ def test_next_sort_code():
 
 @given(st.lists(st.none() | ANY_CODE | AWKWARD_CODE, min_size=1, max_size=40))
 def test_any_codes_in_between(chosen):
-    """Among codes that users choose, an assigned code is greater than all others, or the last one of 20 characters."""
     codes = []
     for code in chosen:
         assigned = next_sort_code(codes, "asset") if code is None else code
@@ -172,7 +158,6 @@ def test_any_codes_in_between(chosen):
 @pytest.mark.soak
 @pytest.mark.parametrize("start", [None, pytest.param("imported", marks=pytest.mark.hledger), "1-"])
 def test_sort_codes_never_run_out(books, start, soak_count):
-    """1,500 accounts without a sort code are all created, in order, whatever codes the books have."""
     if start == "imported":
         import_books(books.store, books.instance_id, SAMPLE, cash=["assets:bank*"], time_zone="UTC")
     elif start is not None:
@@ -185,7 +170,6 @@ def test_sort_codes_never_run_out(books, start, soak_count):
 
 
 def test_parallel_creates_have_different_codes(books):
-    """Accounts that are created in parallel never have the same sort code."""
     with ThreadPoolExecutor(8) as pool:
         codes = list(pool.map(lambda _: books.create(**ACCOUNT)["sort_code"], range(40)))
     assert len(set(codes)) == 40

@@ -50,7 +50,6 @@ def read_pages(books, limit=5, most=200):
 
 
 def report(books):
-    """Return the response of a report."""
     return books.request("GET", "/v0/reports/cash-flow", params=DAYS)
 
 
@@ -63,16 +62,14 @@ def report(books):
         ("duplicate_record", [5, 5, 5]),
     ],
 )
-def test_pages(served_with, fault, sizes):
-    """Pages are empty, short, or begin with the last record of the one before; no line is missing."""
+def test_faulty_pages_lack_no_line(served_with, fault, sizes):
     with served_with(fault) as books:
         pages = read_pages(books)
         assert [len(page) for page in pages] == sizes
         assert len({line for page in pages for line in page}) == LINES
 
 
-def test_page_tokens(served_with):
-    """The token repeats the same page for ever, or is refused as expired."""
+def test_faulty_page_tokens_repeat_or_expire(served_with):
     with served_with("repeated_page_token:after=2") as books:
         pages = read_pages(books, limit=2, most=8)
         assert len(pages) == 8
@@ -84,8 +81,7 @@ def test_page_tokens(served_with):
         assert len(books.lines("bank", limit=5, page_token=token)["records"]) == 5
 
 
-def test_late_entry(served_with):
-    """While pages are read, balanced entries are posted into the period: later pages have them."""
+def test_late_entries_are_in_later_pages(served_with):
     with served_with("late_entry:every=2") as books:
         before = {line for page in read_pages(books) for line in page}
         late = {line for page in read_pages(books) for line in page} - before
@@ -94,8 +90,7 @@ def test_late_entry(served_with):
         assert sum(one["net_cash_flow"] for one in read["cash_flow_ledgers"]) == read["ending_cash_balance"]
 
 
-def test_changes_without_a_response(served_with):
-    """A response is lost after the change or before it, or comes before the change, which is made later, once."""
+def test_changes_without_a_response_are_made_once_or_not(served_with):
     with served_with("lost_answer:times=1") as books:
         with pytest.raises(httpx.TransportError):
             books.recategorize("bank", "T1", "food")
@@ -117,8 +112,6 @@ def test_changes_without_a_response(served_with):
 
 
 def test_the_same_seed_gives_the_same_faults(served_with):
-    """Only the seed and the numbers of the requests decide which of them get a fault."""
-
     def statuses(seed):
         with served_with("http_503:p=0.3", seed=seed) as books:
             return [report(books).status_code for _ in range(20)]

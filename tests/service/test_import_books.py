@@ -53,7 +53,6 @@ def rows_of(store, table):
 
 
 def test_a_line_table_becomes_ledgers_and_entries(store):
-    """The sample line table is imported completely: chart, types, cash accounts, transactions and tags."""
     books = create_instance(store)
     cash = ["assets:bank:*", "LIABILITIES:Card"]
     summary = import_books(store, books, DATA / "sample_lines.csv", cash=cash, time_zone="America/New_York")
@@ -78,7 +77,6 @@ def test_a_line_table_becomes_ledgers_and_entries(store):
 
 
 def test_required_ledgers_are_found_by_name_or_id(store, books, table):
-    """The path or id of an existing ledger is that ledger, also for the required ones."""
     by_name = {ledger.name: ledger for ledger in store.ledgers(books)}
     waiting, opening = by_name["Uncategorized Cash Outflow"], by_name["Opening Balance Retained Earnings"]
     rows = (
@@ -91,7 +89,6 @@ def test_required_ledgers_are_found_by_name_or_id(store, books, table):
 
 
 def test_the_first_segment_is_the_type(store, books, table):
-    """The first segment is the type in any case, singular or plural; words in the path refine the sub_type."""
     types = {
         "Assets:Bank": ("asset", "current_assets"),
         "ASSETS:Fixed:Van": ("asset", "non-current_assets"),
@@ -113,7 +110,6 @@ def test_the_first_segment_is_the_type(store, books, table):
 
 
 def test_sort_codes_follow_the_paths(store, books, table):
-    """By code a parent comes before its children, and 30 siblings are in order of name; a deep path shares a code."""
     names = [f"expenses:area:place {number:03d}" for number in range(30)]
     rows = "".join(
         f"e{name},2025-01-02,x,{name},debit,1\ne{name},2025-01-02,x,assets:bank,credit,1\n" for name in names
@@ -128,7 +124,6 @@ def test_sort_codes_follow_the_paths(store, books, table):
 
 
 def test_a_second_file_uses_the_ledgers_of_the_first(store, books, table):
-    """Existing accounts are used with their cash setting, and new ones are created under their parents."""
     import_books(store, books, table(RENT), cash=["assets:bank"])
     before = paths(store, books)
     more = "heat,2025-01-09,Heat,expenses:premises:heating,debit,9\nheat,2025-01-09,Heat,assets:bank,credit,9\n"
@@ -145,7 +140,6 @@ def test_a_second_file_uses_the_ledgers_of_the_first(store, books, table):
 
 
 def test_only_new_entries_are_added(store, books, table):
-    """An entry that is in the books is not posted again; the same file adds nothing; another instance takes it all."""
     import_books(store, books, table(RENT))
     again = "new,2025-02-02,New,expenses:rent,debit,1\nnew,2025-02-02,New,assets:bank,credit,1\n" + RENT
     summary = import_books(store, books, table(again))
@@ -159,7 +153,6 @@ def test_only_new_entries_are_added(store, books, table):
 
 
 def ledger_ids(store, instance_id):
-    """Return the ids of the ledgers of an instance that were imported, by path."""
     return {path: ledger.id for path, ledger in paths(store, instance_id).items() if not ledger.is_required}
 
 
@@ -171,7 +164,6 @@ def ledger_ids(store, instance_id):
     ],
 )
 def test_instances_have_no_id_in_common(store, tmp_path, sample, cash):
-    """The same file has other ids in another instance, and the same ids in a new database."""
     with Store.open(tmp_path / "again.db") as again:
         for place, name in ((store, "first"), (store, "second"), (again, "first")):
             import_books(place, create_instance(place, NewInstance(id=name)), DATA / sample, cash=cash, time_zone="UTC")
@@ -184,7 +176,6 @@ def test_instances_have_no_id_in_common(store, tmp_path, sample, cash):
 
 
 def test_a_renamed_ledger_does_not_prevent_a_new_one(store, books, table):
-    """If an imported ledger was renamed, its former path is another ledger."""
     import_books(store, books, table(RENT))
     renamed = paths(store, books)["expenses:premises:rent"].id
     with store.writing() as connection:
@@ -194,8 +185,7 @@ def test_a_renamed_ledger_does_not_prevent_a_new_one(store, books, table):
     assert paths(store, books)["expenses:premises:rent"].id != renamed
 
 
-def test_entries_that_cannot_be_posted(store, books, table):
-    """An entry that does not balance or has an invalid account is refused with its line, and nothing is changed."""
+def test_unpostable_entries_are_refused_by_line(store, books, table):
     debit, credit = "a,2025-01-02,x,assets:bank,debit,1\n", "a,2025-01-02,x,expenses:rent,credit,1\n"
     for rows, message in (
         (debit + credit.replace("1\n", "2\n"), "line 2: .*does not balance"),
@@ -211,7 +201,6 @@ def test_entries_that_cannot_be_posted(store, books, table):
 
 
 def test_errors_while_posting_change_nothing(store, books, table):
-    """A transaction id that exists is found while posting: the ledgers of the file are rolled back too."""
     more = ",transaction_id"
     first = "a,2025-01-02,x,assets:bank,debit,1,t1\na,2025-01-02,x,equity:own,credit,1,\n"
     import_books(store, books, table(first, more=more), cash=["assets:bank"])
@@ -222,8 +211,7 @@ def test_errors_while_posting_change_nothing(store, books, table):
     assert len(rows_of(store, "journal_entries")) == 1
 
 
-def test_invalid_cash_patterns(store, books, table):
-    """A pattern must match the whole path of an account with lines, and only assets and liabilities."""
+def test_invalid_cash_patterns_are_refused(store, books, table):
     for cash, message in (
         ("assets:cash", "'assets:cash' matches no account; the accounts are assets:bank, expenses:premises:rent"),
         ("*", "a cash pattern matches 'expenses:premises:rent': only assets and liabilities can be cash"),
@@ -234,7 +222,6 @@ def test_invalid_cash_patterns(store, books, table):
 
 
 def test_transactions_outside_cash_accounts_are_refused(store, books, table):
-    """Transaction columns on lines of any other account are one problem, with the first line and their number."""
     for column, value in (("transaction_id", "t1"), ("personal", "false")):
         pairs = (
             f"e{n},2025-01-02,x,assets:bank,debit,1,{value}\ne{n},2025-01-02,x,equity:own,credit,1,\n" for n in "ab"
@@ -245,7 +232,6 @@ def test_transactions_outside_cash_accounts_are_refused(store, books, table):
 
 
 def test_an_existing_ledger_cannot_become_cash(store, books, table):
-    """A ledger that was imported without reporting cash flow is not changed by a second file."""
     import_books(store, books, table(RENT))
     more = table(RENT.replace("rent,2025", "rent2,2025"), name="more.csv")
     with pytest.raises(ImportRefusedError, match="line 3: ledger 'assets:bank' exists and does not report cash flow"):
@@ -253,7 +239,6 @@ def test_an_existing_ledger_cannot_become_cash(store, books, table):
 
 
 def test_a_path_of_two_ledgers_is_ambiguous(store, books, table):
-    """If two ledgers have the same path, the file must use the id."""
     first = next(ledger for ledger in store.ledgers(books) if ledger.name == "Transfers Between Accounts")
     import_books(store, books, table(RENT))
     twin = create_ledger(store, books, NewLedger(name=first.name, financial_account_type="bank_account"))
@@ -263,8 +248,7 @@ def test_a_path_of_two_ledgers_is_ambiguous(store, books, table):
     assert import_books(store, books, table(rows.replace(first.name, twin.id))).entries == 1
 
 
-def test_invalid_files(store, books, tmp_path):
-    """A file of another layout, malformed or missing is refused with a message of one line; so is another instance."""
+def test_invalid_files_are_refused_in_one_line(store, books, tmp_path):
     path = tmp_path / "invalid.csv"
     for content, message in (
         (b"", "it is empty"),
@@ -289,7 +273,6 @@ def test_invalid_files(store, books, tmp_path):
 
 
 def test_the_first_problems_are_named_and_the_rest_counted(store, books, table):
-    """The first five problems are named with their lines; the others are counted."""
     rows = "".join(f"e{number},2025-01-02,x,assets:bank,debit,1.2{number}5\n" for number in range(8))
     with pytest.raises(ImportRefusedError) as refused:
         import_books(store, books, table(rows))
@@ -302,7 +285,6 @@ def test_the_first_problems_are_named_and_the_rest_counted(store, books, table):
 
 
 def test_the_scale_is_that_of_the_instance(store, table):
-    """An instance with three fraction digits accepts 1.205, one without refuses 1.5."""
     rows = "a,2025-01-02,x,assets:bank,debit,1.205\na,2025-01-02,x,equity:own,credit,1.205\n"
     three, none = (create_instance(store, NewInstance(scale=scale, localtime="UTC")) for scale in (3, 0))
     assert import_books(store, three, table(rows)).entries == 1
@@ -331,7 +313,6 @@ def ledgers_of_entry(store, instance_id):
     ("account", "patterns"), [("equity:opening balances", None), ("Equity:Start:2025", ["equity:start*"])]
 )
 def test_opening_balances_are_on_the_required_ledger(store, books, table, account, patterns):
-    """Accounts of convention, or that a pattern names, get no ledger of their own; the same file again is known."""
     options = {"cash": ["assets:bank"], "opening_ledgers": patterns}
     summary = import_books(store, books, table(START.format(account)), **options)
     assert f"entries of {account} are opening balances, no inflow: they are on the ledger {RETAINED}" in summary.notes
@@ -344,7 +325,6 @@ def test_opening_balances_are_on_the_required_ledger(store, books, table, accoun
 
 
 def test_a_ledger_that_exists_is_not_replaced(store, books, table):
-    """A ledger of the instance is used by its path; one that a pattern names is replaced, so that entries differ."""
     parent = create_ledger(store, books, NewLedger(name="equity", **EQUITY))
     create_ledger(store, books, NewLedger(name="opening", parent_id=parent.id, **EQUITY))
     rows = table(START.format("equity:opening"))
@@ -355,7 +335,6 @@ def test_a_ledger_that_exists_is_not_replaced(store, books, table):
 
 
 def test_only_equity_has_opening_balances(store, books, table):
-    """A pattern that matches another type, or nothing, is refused: net income would change."""
     for pattern, message in (
         ("income:*", "an opening pattern matches 'income:sales': only accounts of equity have opening balances"),
         ("equity:start", "opening pattern 'equity:start' matches no account; the accounts are assets:bank"),

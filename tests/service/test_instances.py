@@ -31,7 +31,6 @@ from accounting_analytics.service.ledgers import list_ledgers, rename_ledger
 
 
 def test_bad_instances_are_refused(store):
-    """An unknown tier, scale or zone, a taken id, or one that a header cannot have, is refused."""
     create_instance(store, NewInstance(id="books"))
     for options, error, message in (
         ({"tier": 4}, InputError, "tier"),
@@ -49,7 +48,6 @@ def test_bad_instances_are_refused(store):
 
 
 def test_first_instance_writes_a_private_token_file(path):
-    """A new database gets an instance and a private token file, in the place of an old one; a failed block neither."""
     old = path.with_name("books.db.token")
     old.write_text("old")
     old.chmod(0o644)
@@ -64,8 +62,7 @@ def test_first_instance_writes_a_private_token_file(path):
     assert sorted(file.name for file in path.parent.iterdir()) == ["books.db", "books.db.token"]
 
 
-def test_first_day_of_the_books(make_books):
-    """Before the first day of the books, entries and requests are refused with that day."""
+def test_days_before_the_first_day_are_refused(make_books):
     books = make_books(entries_start=dt.date(2025, 1, 1), localtime="America/New_York")
     bank, rent = books.bank(), books.category()
     with pytest.raises(PostingRefusedError, match="2025-01-01"):
@@ -79,8 +76,6 @@ def test_first_day_of_the_books(make_books):
 
 
 def test_concurrent_first_instances(path):
-    """Of many first instances in parallel only one is created, and the token file belongs to it."""
-
     def create(store):
         with suppress(ConfigurationError), first_instance(store, NewInstance()) as (_, instance):
             return instance.id
@@ -94,7 +89,6 @@ def test_concurrent_first_instances(path):
 
 
 def test_the_tier_changes_with_the_next_request(books):
-    """An instance of a lower tier cannot filter its report by tags any more; an unknown tier is refused."""
     books.report(tag_ids="x", status=404)  # allowed, but there is no such tag
     set_tier(books.store, books.instance_id, 2)
     books.report(tag_ids="x", status=403)
@@ -104,7 +98,6 @@ def test_the_tier_changes_with_the_next_request(books):
 
 
 def test_a_revoked_token_is_refused(books):
-    """A revoked token is refused from the next request on, others are not; revoking it again changes nothing."""
     token = issue_token(books.store, books.instance_id)
     assert books.status_with(token) == (200, None)
     key = list_tokens(books.store, books.instance_id)[-1].key
@@ -118,7 +111,6 @@ def test_a_revoked_token_is_refused(books):
 
 
 def test_lists_have_no_secrets(books, make_books):
-    """Lists have the tokens of one instance or of all, and no part of a secret."""
     other = make_books()
     token = issue_token(books.store, books.instance_id)
     tokens = list_tokens(books.store, books.instance_id)
@@ -127,8 +119,7 @@ def test_lists_have_no_secrets(books, make_books):
     assert token.partition(".")[2] not in repr(tokens)
 
 
-def test_tokens_that_are_refused(books):
-    """An unknown instance or token is refused, and nothing is issued."""
+def test_unknown_instances_and_tokens_are_refused(books):
     before = list_tokens(books.store)
     for call in (issue_token, list_tokens):
         with pytest.raises(InputError, match="no instance 'nothing'"):
@@ -138,8 +129,7 @@ def test_tokens_that_are_refused(books):
     assert list_tokens(books.store) == before
 
 
-def test_list_has_paths(books):
-    """The list is in display order, has the path of every ledger and marks the required ones."""
+def test_list_of_ledgers_has_paths_in_display_order(books):
     meals = books.category("Meals", id="meals")
     books.category("Lunch", id="lunch", parent_id=meals)
     listed = {ledger.id: ledger for ledger in list_ledgers(books.store, books.instance_id)}
@@ -150,7 +140,6 @@ def test_list_has_paths(books):
 
 @pytest.mark.parametrize("written", ["meals", "Costs:Food"])
 def test_rename_by_id_name_or_path(books, written):
-    """A ledger found by id, name or path gets the new name everywhere, with an audit row."""
     bank, costs = books.bank(), books.category("Costs")
     meals = books.category("Food", id="meals", parent_id=costs)
     books.post("2025-03-01T12:00:00Z", (bank, -5, NewTransaction(id="T")), (meals, 5))
@@ -166,7 +155,6 @@ def test_rename_by_id_name_or_path(books, written):
 
 
 def test_required_ledgers_may_be_renamed(books):
-    """A required ledger keeps its id and stays required under another name."""
     transfers = books.required("transfers_between_accounts")
     rename_ledger(books.store, books.instance_id, "Transfers Between Accounts", "Between our accounts")
     (renamed,) = [one for one in books.store.ledgers(books.instance_id) if one.id == transfers]
@@ -174,7 +162,6 @@ def test_required_ledgers_may_be_renamed(books):
 
 
 def test_bad_names_are_refused(books):
-    """A ledger that is not found, or a name that cannot be used, changes nothing; nor does the name it has."""
     for twin in ("Meals", "Twin", "Twin"):
         books.category(twin)
     before = books.store.ledgers(books.instance_id)
@@ -192,7 +179,6 @@ def test_bad_names_are_refused(books):
 
 
 def test_a_scale_is_that_of_a_new_database(tmp_path):
-    """An import gives a new instance the scale that it states, and refuses another than that of one that exists."""
     with Store.open(tmp_path / "books.db") as store:
         create_instance(store, instance_to_fill(store, scale=5, time_zone="UTC"))
         assert [one.scale for one in store.instances()] == [5]

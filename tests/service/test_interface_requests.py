@@ -162,7 +162,6 @@ def test_what_is_allowed(world, operation, row):
 
 @rows(lambda row: row["in"] == "body")
 def test_null_means_omitted(world, operation, row):
-    """In a body, null means omitted: accepted if the field is nullable, and refused if it is required."""
     response = sent(world, operation, with_value(plain(operation, world), row, None, world))
     if row["required"] == "no":
         assert row["nullable"]
@@ -173,7 +172,6 @@ def test_null_means_omitted(world, operation, row):
 
 @rows(lambda row: row["in"] == "query")
 def test_empty_means_omitted(world, operation, row):
-    """An empty query parameter is the parameter left out if it is nullable, which is how clients send null."""
     parts = plain(operation, world)
     response = sent(world, operation, with_value(parts, row, "", world))
     if row.get("nullable"):
@@ -187,7 +185,6 @@ def test_empty_means_omitted(world, operation, row):
 
 @rows(lambda row: row["in"] == "query" and row["type"].startswith("array"))
 def test_blanks_around_commas_are_ignored(world, operation, row):
-    """A list with blanks around its values is the same as without them, also with a page token."""
     values = [value for value in right_values(row, world) if value != "ledger"]
     without, with_blanks = (
         sent(world, operation, with_value(plain(operation, world), row, text, world))
@@ -214,7 +211,6 @@ def test_fields_with_a_financial_account_type(world, operation, row):
 
 @rows(lambda row: "default" in row)
 def test_omitted_means_the_default(world, operation, row):
-    """The default gives the same response whether sent or omitted, and another value a different one."""
     moment = dt.datetime(2025, 12, 31, 23, 30, tzinfo=dt.UTC)
     entries = [NewJournalEntry(moment, "entry", (NewLine("bank", n), NewLine("food", -n))) for n in range(60)]
     post_entries(world.store, world.instance_id, entries)
@@ -230,7 +226,6 @@ def test_omitted_means_the_default(world, operation, row):
 
 
 def test_sub_types_agree_with_exactly_one_type(world):
-    """Each sub_type is accepted with its type alone, on either side, cash or not, and returned as it was sent."""
     accounts = itertools.cycle([None, *ENUM["financial_account_type"]])
     for number, chosen in enumerate(itertools.product(ENUM["type"], ENUM["sub_type"], ENUM["debit_credit"])):
         body = dict(zip(("type", "sub_type", "debit_credit"), chosen, strict=True))
@@ -243,20 +238,17 @@ def test_sub_types_agree_with_exactly_one_type(world):
 
 
 def test_names_are_free(world):
-    """A name may be any text, long, in any script, and used twice."""
     for name in ("x", "x", " ", "5010", "Kasse \u00e4\u00f6\u4e2d\U0001f4b6", '"\\/<b>&', "n" * 5000, "null"):
         assert world.create(name=name, editable=False, financial_account_type="payments")["name"] == name
 
 
 def test_sort_codes_are_free(world):
-    """A ledger of any type may have a sort code with any first digit, without digits, or one that is used already."""
     for code in ("1", "9", "0005", "ABC", "-", "1"):
         assert plain("create_ledger", world)["body"]["type"] == "expense"
         assert world.create(**plain("create_ledger", world)["body"] | {"sort_code": code})["sort_code"] == code
 
 
 def test_lists_are_separated_by_commas(world):
-    """Several values of a list are one parameter, in any order; each of them applies."""
     (first, *_) = world.lines("bank", expand="transaction,journal_entry,ledger")["records"]
     assert {"transaction", "journal_entry", "ledger"} <= set(first)
     world.post("2025-03-03T12:00:00Z", ("bank", 1, NewTag("class", "north"), NewTag("class", "south")), ("food", -1))
@@ -295,7 +287,6 @@ def test_time_zones(world, soak_count):
 
 @pytest.mark.parametrize("operation", ["list_line_entries", "retrieve_cash_flow_report"])
 def test_other_time_zones_are_refused(world, operation):
-    """Any other value of time_zone is 422."""
     row = next(row for row in REQUESTS[operation] if row["name"] == "time_zone")
     database = resources.files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
     for name in {*TABLE["time_zone"]["others"], *database} - time_zones():

@@ -31,7 +31,6 @@ def is_local_date_time(text):
 
 
 def schema_of(row):
-    """Return the JSON Schema of a row."""
     schema = schema_of_type(row["type"])
     if "max_length" in row:
         schema |= {"maxLength": row["max_length"]}
@@ -108,7 +107,6 @@ def world(books):
 
 
 def test_responses_have_the_fields_of_the_interface(world):
-    """All four operations return every field, of its type, null only if nullable, and no other field."""
     seen = Seen()
     for kind, sub_types in TABLE["sub_types_of"].items():
         for number, sub_type in enumerate(sub_types):
@@ -138,7 +136,6 @@ def test_responses_have_the_fields_of_the_interface(world):
 
 
 def test_responses_are_json(world):
-    """Every response, refusals too, is JSON in UTF-8 with numbers that are plain decimals."""
     year = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
     for path, params in (
         (f"/v0/ledgers/{world.account}/line-entries", year),

@@ -28,7 +28,6 @@ VALUES = {
 
 
 def test_no_row_is_missing():
-    """The table has as many rows and values as the interface, each of them once."""
     tables = {**OBJECTS, **REQUESTS, "statements": STATEMENTS["rows"]}
     assert {name: len(rows) for name, rows in tables.items()} == ROWS
     for rows in tables.values():
@@ -38,7 +37,6 @@ def test_no_row_is_missing():
 
 
 def test_every_row_has_its_tests():
-    """Every row names at least one test, and every test that a row names is defined."""
     rows = [*itertools.chain(*OBJECTS.values(), *REQUESTS.values()), *STATEMENTS["rows"], *TABLE["rulings"]["rows"]]
     assert [row for row in rows if not row.get("tests")] == []
     named = {tuple(test.split("::")) for row in rows for test in row["tests"]}
@@ -47,13 +45,12 @@ def test_every_row_has_its_tests():
 
 
 def names_of_tests(path):
-    """Return the names of the test functions of a file."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return {one.name for one in tree.body if isinstance(one, ast.FunctionDef) and one.name.startswith("test_")}
 
 
 def test_the_page_has_the_table():
-    """The page of the interface has every row; `python tests/service/interface_table.py` writes them."""
+    """`python tests/service/interface_table.py` writes the rows."""
     page = WRITER["PAGE"].read_text(encoding="utf-8")
     assert page == WRITER["with_table"](page)
     rows = [*itertools.chain(*REQUESTS.values()), *STATEMENTS["rows"], *TABLE["rulings"]["rows"]]
@@ -63,13 +60,11 @@ def test_the_page_has_the_table():
 
 @pytest.fixture(scope="module")
 def document(served):
-    """Return the OpenAPI document as it is served."""
     _, http = served
     return http.get("/openapi.json").json()
 
 
 def test_paths(document):
-    """The operations of the document are the four of the interface, at /v0."""
     found = {
         operation["operationId"]: (method.upper(), path)
         for path, methods in document["paths"].items()
@@ -105,7 +100,6 @@ def limits_of(schema):
 
 
 def snake(name):
-    """Return the name of an object in the table."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
 
 
@@ -125,7 +119,6 @@ def in_table(row):
 
 
 def test_document_has_the_fields_of_the_requests(document):
-    """The document has every parameter, header and field of a body as in the table, and one header of our own."""
     for name, operation in TABLE["operation"].items():
         described = document["paths"][operation["path"]][operation["method"].lower()]
         found = {
@@ -154,7 +147,6 @@ def test_document_has_the_fields_of_the_requests(document):
 
 
 def test_document_has_the_fields_of_the_responses(document):
-    """The document has every object of the responses with the fields of the table, and no other."""
     described = document["components"]["schemas"]
     names = {snake(name): name for name in described}
     for name, rows in OBJECTS.items():

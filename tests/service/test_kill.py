@@ -129,8 +129,7 @@ def check(clients, posted):
 
 @pytest.mark.long
 @pytest.mark.soak
-def test_killed_under_load(start_service, make_own_books, soak_count, tmp_path, fork_server):
-    """After 50 kills of the service and of a program that posts, nothing is lost or partial."""
+def test_nothing_is_lost_after_50_kills_under_load(start_service, make_own_books, soak_count, tmp_path, fork_server):
     database, rng, posted = tmp_path / "books.db", random.Random(50), {}  # noqa: S311 (no secret)
     with Store.open(database) as store:
         create_instance(store)

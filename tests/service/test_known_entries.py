@@ -40,13 +40,11 @@ def journal(*entries):
 
 
 def entries(imported):
-    """Count the entries in the books."""
     with imported.store.reading() as connection:
         return connection.exec_driver_sql("select count(*) from journal_entries").scalar_one()
 
 
 def test_a_file_with_other_content_is_refused(imported):
-    """Day, text, amount and account that differ are named with both values, and nothing of the file is imported."""
     names = [("a", "2025-01-02", "Rent", "10.00"), ("b", "2025-01-03", "Tea", "3.00"), ("c", "2025-01-04", "Ink", "4")]
     first = HEADER + "".join(entry(*one) for one in names)
     imported(first)
@@ -80,7 +78,6 @@ def test_without_ids_a_change_is_one_missing_and_one_new(imported):
 
 @hledger
 def test_equal_entries_are_counted(imported):
-    """Two equal coffees of a day, however the amount is written, are two entries; a third in the next file is new."""
     coffee = ("2025-01-02", "Coffee", 3)
     assert imported(journal(coffee, ("2025-01-02", "Coffee", "3.00")), "books.journal").entries == 2
     three = journal(coffee, coffee, coffee)
@@ -91,7 +88,6 @@ def test_equal_entries_are_counted(imported):
 
 @hledger
 def test_only_the_days_of_the_file_can_be_missing(imported):
-    """A file of the next month that overlaps by a week lacks nothing of the weeks before it, nor of another import."""
     imported(journal(("2025-01-30", "From elsewhere", 1)), "other.journal")
     january = [(f"2025-01-{day:02}", "Tea", day) for day in range(1, 32)]
     imported(journal(*january), "books.journal")
@@ -101,7 +97,6 @@ def test_only_the_days_of_the_file_can_be_missing(imported):
 
 
 def test_what_was_changed_in_the_books_is_not_a_change_of_the_file(imported):
-    """A recategorized transaction and a renamed ledger are known entries; the bank is still compared."""
     rows = HEADER + entry("a", "2025-01-02", "Rent", "10.00") + entry("b", "2025-01-03", "Tea", "3.00")
     imported(rows + entry("c", "2025-01-03", "Ink", "1", category="expenses:office"), cash=["assets:bank"])
     ledgers = {ledger.name: ledger.id for ledger in imported.store.ledgers(imported.instance)}
@@ -122,7 +117,6 @@ def test_what_was_changed_in_the_books_is_not_a_change_of_the_file(imported):
 
 
 def test_a_dry_run_posts_nothing(imported):
-    """A dry run says what would be imported, of which accounts, and leaves the books as they are."""
     rows = HEADER + entry("a", "2025-01-02", "Rent", "10.00") + entry("b", "2025-01-03", "Tea", "3.50")
     summary = imported(rows, cash=["assets:bank"], dry_run=True)
     assert (summary.entries, summary.lines, summary.start_date, summary.end_date) == (2, 4, "2025-01-02", "2025-01-03")
@@ -144,7 +138,6 @@ def beginning(day, amount, name="begin", account="assets:bank"):
 
 
 def test_an_opening_balance_that_the_books_have_is_not_posted_again(imported):
-    """The file of the next month begins with the balance of the former one, on the day before or on its first day."""
     imported(
         HEADER + beginning("2025-01-31", "100.00") + entry("a", "2025-02-10", "Rent", "40.00"), cash=["assets:bank"]
     )
@@ -158,7 +151,6 @@ def test_an_opening_balance_that_the_books_have_is_not_posted_again(imported):
 
 
 def test_an_opening_balance_that_differs_is_refused(imported):
-    """A file between the two is missing; nothing is imported."""
     imported(HEADER + beginning("2025-01-31", "100.00"), cash=["assets:bank"])
     with pytest.raises(BooksDoNotTieError) as refused:
         imported(HEADER + beginning("2025-02-28", "60.00", "begin-2") + entry("b", "2025-03-01", "Tea", "3.00"))
@@ -170,7 +162,6 @@ def test_an_opening_balance_that_differs_is_refused(imported):
 
 
 def test_an_opening_balance_after_a_closing_entry_is_posted(imported):
-    """Books of a year that end with a closing entry have no balance that the next year begins with."""
     closing = f"end,2025-12-31,End,assets:bank,credit,90.00\nend,2025-12-31,End,{OPENING},debit,90.00\n"
     imported(HEADER + beginning("2025-01-01", "100.00"), cash=["assets:bank"])
     assert imported(HEADER + entry("a", "2025-12-10", "Rent", "10.00") + closing).entries == 2

@@ -89,7 +89,6 @@ ON_SQLITE = pytest.mark.parametrize("served", ["sqlite"], indirect=True)
 @api.parametrize()
 @settings(max_examples=40, suppress_health_check=list(HealthCheck), database=None)
 def test_schemathesis_finds_nothing(case, world, session, statuses):
-    """40 examples per operation and every boundary value, right and wrong: each response is as documented."""
     check_response(case, world, session, statuses)
 
 
@@ -97,7 +96,6 @@ def test_schemathesis_finds_nothing(case, world, session, statuses):
 @with_every_zone.parametrize()
 @settings(max_examples=200, suppress_health_check=list(HealthCheck), database=None)
 def test_schemathesis_finds_nothing_in_any_zone(case, world, session, statuses):
-    """200 examples with every time zone, on both databases."""
     check_response(case, world, session, statuses)
 
 

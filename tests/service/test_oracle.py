@@ -103,7 +103,6 @@ class Machine(RuleBasedStateMachine):
         return sum((line.signed for entry in entries for line in entry.lines if line.ledger == ledger), Decimal(0))
 
     def within(self, ledger):
-        """Return the ledger and all its descendants."""
         found = [ledger]
         for child in self.ledgers.values():
             if child.parent == ledger:
@@ -411,7 +410,6 @@ _MANY = 500
 
 @pytest.mark.soak
 def test_any_sequence_of_operations(make_books, soak_count):
-    """Create, post, recategorize, list and report agree with the naive implementation at every step."""
     seen, examples = Counter(), soak_count(500, fewer=8)
     run_state_machine_as_test(
         lambda: Machine(make_books, seen),

@@ -25,7 +25,6 @@ def ledgers(books):
 
 
 def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers):
-    """The message has the problem and the entry; the valid entry before it is not posted either."""
     bank, rent = ledgers
     good = entry(NewLine(bank, 500), NewLine(rent, -500))
     for first, second, fields, message in (
@@ -50,7 +49,6 @@ def test_a_bad_entry_is_refused_and_nothing_is_posted(books, ledgers):
 
 
 def test_ids_already_in_the_books_are_refused(books, ledgers):
-    """The message has the existing id of an entry, line or transaction, and nothing is posted."""
     bank, rent = ledgers
 
     def with_ids(entry_id, line_id, transaction_id):
@@ -69,7 +67,6 @@ def test_ids_already_in_the_books_are_refused(books, ledgers):
 
 
 def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
-    """If a generator of entries fails after many of them, none is posted."""
     bank, rent = ledgers
 
     def entries():
@@ -83,7 +80,6 @@ def test_an_error_of_the_caller_in_the_middle_posts_nothing(books, ledgers):
 
 
 def test_every_line_of_a_financial_account_has_a_transaction(books, ledgers):
-    """A transaction with the description of the line is created if none is given."""
     bank, _ = ledgers
     card = books.bank("Card", financial_account_type="credit_card")
     line = NewLine(card, -200, description="coffee")
@@ -95,7 +91,6 @@ def test_every_line_of_a_financial_account_has_a_transaction(books, ledgers):
 
 
 def test_tags_are_the_same_by_name(books, ledgers):
-    """A tag that is posted twice is one tag; the same name in another group is a different tag."""
     bank, rent = ledgers
     for tags in [(NewTag("class", "north"),), (NewTag("class", "north"), NewTag("city", "north"))]:
         books.post("2025-01-01T00:00:00Z", (bank, 1, *tags), (rent, -1))
@@ -106,7 +101,6 @@ def test_tags_are_the_same_by_name(books, ledgers):
 
 
 def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
-    """Eighteen digits at scale 10 are posted, listed and summed exactly."""
     books = make_books(scale=10)
     bank, rent = books.bank(), books.category()
     amount = "99999999.9999999999"
@@ -119,14 +113,12 @@ def test_amounts_beyond_64_bits_are_summed_exactly(make_books):
 
 
 def test_a_ledger_id_may_be_given_once(books):
-    """A given id is used; a second ledger with it is refused."""
     assert books.bank(id="checking") == "checking"
     with pytest.raises(InputError, match="already a ledger 'checking'"):
         books.bank(id="checking")
 
 
 def test_the_same_ids_may_be_used_in_two_instances(make_books):
-    """Ids are unique only within their instance."""
     for books in (make_books(), make_books()):
         bank = books.bank(id="checking")
         assert (
@@ -136,6 +128,5 @@ def test_the_same_ids_may_be_used_in_two_instances(make_books):
 
 
 def test_library_callers_get_the_same_ledger_rules(books):
-    """A ledger that the interface refuses is refused in Python too."""
     with pytest.raises(OperationRefusedError, match="are required when financial_account_type"):
         create_ledger(books.store, books.instance_id, NewLedger(name="x"))

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.postgresql
 
 
 def test_reopened_store_has_the_same_content(postgresql):
-    """A second store of the same database has the same books and the same key of page tokens."""
     address = postgresql.new()
     with Store.open(address) as store:
         instance, key = create_instance(store), store.page_token_key()
@@ -24,7 +23,6 @@ def test_reopened_store_has_the_same_content(postgresql):
 
 
 def test_other_databases_are_refused_and_not_changed(postgresql):
-    """A database with tables of another program is refused, also if one has the name of ours."""
     address = postgresql.new()
     with psycopg.connect(address, autocommit=True) as connection:
         connection.execute("CREATE TABLE notes (text text)")
@@ -41,7 +39,6 @@ def test_other_databases_are_refused_and_not_changed(postgresql):
 
 
 def test_messages_about_a_database_have_no_password(postgresql):
-    """A missing database, an unreachable server and an invalid address are reported without the password."""
     missing = postgresql.address("nowhere").replace("postgres@", "postgres:s3cret@")
     for address in (
         missing,
@@ -66,7 +63,6 @@ def test_no_first_instance_without_a_folder(postgresql):
 
 
 def test_an_unreachable_database_is_500_until_it_is_back(own_postgresql, make_own_books, caplog):
-    """While the server is down every response is 500 without details of it; afterwards the service works again."""
     address = own_postgresql.new()
     with running(address) as service, make_own_books(address, service.base_url) as books:
         books.bank(id="bank")
@@ -88,7 +84,6 @@ def test_an_unreachable_database_is_500_until_it_is_back(own_postgresql, make_ow
 
 
 def test_opening_waits_for_no_writer_and_creates_nothing_by_itself(postgresql):
-    """A database can be opened while another writer is at work; without `create` an empty one stays empty."""
     address = postgresql.new()
     with pytest.raises(InputError, match="instances create"):
         Store.open(address, create=False)
@@ -103,7 +98,6 @@ def test_opening_waits_for_no_writer_and_creates_nothing_by_itself(postgresql):
 
 
 def test_many_tags_in_one_request(make_books):
-    """Hundreds of tags in one request are one condition."""
     books = make_books()
     bank, rent = books.bank(), books.category()
     tags = [NewTag("class", f"tag {number}") for number in range(300)]

@@ -18,12 +18,10 @@ def world(books):
 
 
 def categories(response):
-    """Return the ledgers of the categories."""
     return [category["ledger_id"] for category in response["categories"]]
 
 
 def test_response(world):
-    """The response has the transaction with its opposing lines, its categories, its ledger and its entry."""
     before = world.lines(world.bank_id, expand="transaction,ledger,journal_entry")["records"]
     response = world.recategorize(world.bank_id, "T", world.fuel, world.food)
     (line,) = world.lines(world.bank_id, expand="transaction,ledger,journal_entry")["records"]
@@ -43,14 +41,12 @@ def test_response(world):
 
 
 def test_without_a_category_all_move(world):
-    """If the category to replace is null, a split becomes one category."""
     body = {"updated_category_ledger_id": world.fuel, "category_ledger_id": None}
     response = world.request("PUT", f"/v0/ledgers/{world.bank_id}/transactions/T/categories", json=body)
     assert (response.status_code, categories(response.json())) == (200, [world.fuel])
 
 
 def test_the_current_category_changes_nothing(world):
-    """Moving to the current category is 200, writes no audit row, and keeps the categorization method."""
     response = world.recategorize(world.bank_id, "T", world.rent, world.rent)
     assert categories(response) == [world.food, world.rent]
     assert response["transaction"]["categorization_method"] == "as_posted"
@@ -62,7 +58,6 @@ def test_the_current_category_changes_nothing(world):
 
 
 def test_modified_by_is_utf_8(world):
-    """The audit row has the user as sent in UTF-8; an empty header is no user."""
     names = ["Zo\u00eb", "\u4e2d\u6587 \U0001f4b6", "a b", "x" * 8000, ""]
     for number, name in enumerate(names):
         target = world.fuel if number % 2 else world.food
@@ -71,7 +66,6 @@ def test_modified_by_is_utf_8(world):
 
 
 def test_modified_by_that_is_ambiguous(world):
-    """A user that is sent twice, or not in UTF-8, is 422, and nothing is changed."""
     for values, message in (
         ([b"Zo\xeb"], "must be UTF-8 text"),
         ([b"\xed\xa0\x80"], "must be UTF-8 text"),
@@ -91,7 +85,6 @@ def test_modified_by_that_is_ambiguous(world):
 
 
 def test_unknown_ids_are_404(world):
-    """An unknown ledger, transaction, target or category is 404, and nothing changes."""
     bank, food, fuel, rent = world.bank_id, world.food, world.fuel, world.rent
     for ledger, transaction, target, category, missing in (
         ("no", "T", fuel, None, "ledger"),
@@ -109,7 +102,6 @@ def test_unknown_ids_are_404(world):
 
 
 def test_financial_account_sides_are_422(books):
-    """No account and no ledger that reports cash flow can be a category to move to or from."""
     bank, savings, rent, food = books.bank(), books.bank("Savings"), books.category(), books.category("Food")
     till = books.category("Till", "asset", report_cash_flow=True)
     books.post(NOON, (bank, -10, NewTransaction(id="T")), (savings, 2), (till, 2), (rent, 6))

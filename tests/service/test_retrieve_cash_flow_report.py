@@ -8,7 +8,6 @@ from long_cases import also_long
 
 
 def test_name_of_the_cash_ledger(books):
-    """With several cash ledgers the one that moved most is named, by its net movement; ties by sort code, then id."""
     # ids in the opposite order of the sort codes
     first, second = books.bank("First", sort_code="2", id="1"), books.bank("Second", sort_code="10", id="2")
     twins = [books.bank(name, sort_code="1", id=f"{books.instance_id}-{name}") for name in ("b", "a")]
@@ -26,7 +25,6 @@ def test_name_of_the_cash_ledger(books):
     "zone", ["America/New_York", "localtime", *also_long("Pacific/Auckland", "Etc/GMT+12", "Africa/Casablanca")]
 )
 def test_the_days_of_a_dst_month_add_up(make_books, zone):
-    """In a month with a clock change, the report of each day starts with the ending balance of the day before."""
     books = make_books(localtime="Atlantic/Azores")
     bank, rent = books.bank(), books.category()
     for hour in range(0, 24 * 7, 3):
@@ -43,7 +41,6 @@ def test_the_days_of_a_dst_month_add_up(make_books, zone):
 
 
 def test_tags_need_tier_3(make_books):
-    """Below Tier 3, tags on the report are 403 before any other check; without tags every tier is allowed."""
     for tier, status, code in ((1, 403, "tier_required"), (2, 403, "tier_required"), (3, 404, "tag_not_found")):
         books = make_books(tier=tier)
         assert books.report(status=status, tag_ids="nothing")["error_code"] == code

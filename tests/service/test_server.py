@@ -40,7 +40,6 @@ DAYS = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
 
 @pytest.mark.timeout(60)
 def test_running_responds_and_stops(tmp_path):
-    """It responds as soon as the block starts, stops while a client is connected, and leaves no thread."""
     before = set(threading.enumerate())
     with httpx.Client() as client:
         with running(tmp_path / "books.db") as service:
@@ -52,7 +51,6 @@ def test_running_responds_and_stops(tmp_path):
 
 @pytest.mark.timeout(60)
 def test_an_unfinished_request_does_not_delay_the_stop(tmp_path):
-    """A client that never finishes its request cannot keep the service from stopping."""
     with running(tmp_path / "books.db") as service:
         host, port = re.fullmatch(r"http://(.+):(\d+)", service.base_url).groups()
         with socket.create_connection((host, int(port))) as half:
@@ -63,14 +61,12 @@ def test_an_unfinished_request_does_not_delay_the_stop(tmp_path):
 
 
 def test_remote_hosts_are_refused():
-    """A host that is not loopback is refused unless it is allowed explicitly."""
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.org", ""):  # noqa: S104 (refused)
         with pytest.raises(ConfigurationError, match="other machines"):
             ServiceOptions(host=host)
 
 
 def test_plain_http_for_other_machines_is_a_warning(tmp_path, monkeypatch, caplog):
-    """A service that other machines can reach warns that it is plain HTTP; one on loopback does not."""
     monkeypatch.setattr(uvicorn.Server, "run", lambda *_args, **_named: None)
     with Store.open(tmp_path / "books.db") as store:
         create_instance(store)
@@ -82,7 +78,6 @@ def test_plain_http_for_other_machines_is_a_warning(tmp_path, monkeypatch, caplo
 
 
 def test_a_taken_port_is_named(tmp_path):
-    """A port in use is one clear error, and the database is closed again."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -95,14 +90,12 @@ def test_a_taken_port_is_named(tmp_path):
 
 
 def test_a_file_that_is_no_database_is_refused(tmp_path):
-    """A file that is not a database is refused before it is served."""
     (tmp_path / "notes").write_text("x" * 5000)
     with pytest.raises(InputError, match="notes"):
         serve(tmp_path / "notes")
 
 
 def test_a_damaged_file_is_not_served(tmp_path):
-    """A page that was overwritten is found before the service starts, and nothing is changed."""
     path = tmp_path / "books.db"
     with Store.open(path) as store:
         create_instance(store)
@@ -119,11 +112,7 @@ def test_a_damaged_file_is_not_served(tmp_path):
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, *also_long(signal.SIGTERM)])
-def test_serve(tmp_path, how):
-    """A new database gets an instance and a token file; the printed lines suffice, and do not show the token.
-
-    The limit of requests is applied.
-    """
+def test_serve_prints_lines_that_suffice_without_the_token(tmp_path, how):
     database = tmp_path / "my books.db"
     command = [sys.executable, "-u", "-m", "accounting_analytics", "serve", "--database", str(database)]
     command += ["--requests-per-minute", "7"]
@@ -157,7 +146,6 @@ def test_serve(tmp_path, how):
 
 
 def test_no_token_is_created_for_a_remote_host(tmp_path):
-    """If other machines can reach the service, a database without an instance gets none, and no token file."""
     with pytest.raises(ConfigurationError, match=r"books.db has no instance, and none is created .* instances create"):
         serve(tmp_path / "books.db", ServiceOptions(host="0.0.0.0", allow_remote=True))  # noqa: S104 (the option under test)
     assert not list(tmp_path.glob("*.token"))
@@ -167,7 +155,6 @@ def test_no_token_is_created_for_a_remote_host(tmp_path):
 
 @pytest.mark.postgresql
 def test_an_empty_shared_database_is_named(postgresql):
-    """The error names a database server by its address, and the command that creates an instance."""
     address = postgresql.new()
     with pytest.raises(ConfigurationError, match="instances create") as refused:
         serve(address, ServiceOptions(host="0.0.0.0", allow_remote=True))  # noqa: S104 (the option under test)
@@ -176,7 +163,6 @@ def test_an_empty_shared_database_is_named(postgresql):
 
 @pytest.mark.timeout(60)
 def test_unread_responses_do_not_delay_the_stop(tmp_path):
-    """Clients that read none of the hundreds of responses they requested cannot keep the service from stopping."""
     with running(tmp_path / "books.db") as service, ExitStack() as held:
         url = urlsplit(service.base_url)
         for _ in range(3):
@@ -190,7 +176,6 @@ def test_unread_responses_do_not_delay_the_stop(tmp_path):
 
 
 def test_a_disconnected_client_is_not_an_error(tmp_path, caplog):
-    """A request that is cut off in its body logs no error, and the next client is served."""
     with Store.open(tmp_path / "books.db") as store:
         instance = create_instance(store)
         token = issue_token(store, instance)
@@ -213,7 +198,6 @@ def test_a_disconnected_client_is_not_an_error(tmp_path, caplog):
 @pytest.mark.parametrize("host", ["127.0.0.1", "evil.example"])
 @pytest.mark.parametrize("pause", [0, 0.2])
 def test_a_request_that_breaks_in_its_body_is_one_line(tmp_path, caplog, host, pause):
-    """A body that breaks HTTP, before or after the response to its head, prints one line, and no traceback."""
     head = f"POST /v0/ledgers HTTP/1.1\r\nhost: {host}\r\ntransfer-encoding: chunked\r\n\r\n".encode()
     with running(tmp_path / "books.db") as service:
         url = urlsplit(service.base_url)
@@ -270,7 +254,6 @@ def send_changes(books):
 
 
 def test_changes_are_refused_and_reads_go_on(crowded):
-    """A full disk is 507 for everything that writes; lists and reports are served; with space all goes on."""
     books, service, limit = crowded
     bank, rent, _ = books.bank(id="bank"), books.category(id="rent"), books.category("Food", id="food")
     books.post("2025-03-01T12:00:00Z", (bank, -5, NewTransaction(id="T")), (rent, 5))
@@ -294,8 +277,7 @@ def test_changes_are_refused_and_reads_go_on(crowded):
 
 
 @pytest.mark.postgresql
-def test_a_full_disk_of_the_server(postgresql, make_own_books):
-    """A PostgreSQL server that has no space for a row is 507 too, also while rows are copied; then it recovers."""
+def test_full_disk_of_the_server_is_507_then_recovers(postgresql, make_own_books):
     address = postgresql.new()
     with running(address) as service, make_own_books(address, service.base_url) as books:
         bank, rent = books.bank(id="bank"), books.category(id="rent")

@@ -57,7 +57,6 @@ def store(path):
 
 
 def test_the_file_is_private_and_durable(store, path):
-    """Only its owner may read the file; it is in write-ahead mode with foreign keys on and full synchronization."""
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     with store.reading() as connection:
         pragmas = {
@@ -68,7 +67,6 @@ def test_the_file_is_private_and_durable(store, path):
 
 
 def test_other_files_are_refused_and_not_changed(tmp_path):
-    """Text, another SQLite database and a folder are refused with their name, and not changed."""
     text = tmp_path / "notes.txt"
     text.write_text("not a database, but long enough to look like one " * 100)
     other = tmp_path / "other.db"
@@ -85,7 +83,6 @@ def test_other_files_are_refused_and_not_changed(tmp_path):
 
 
 def test_another_version_is_refused(database):
-    """A database of another version is named, with what to do."""
     with Store.open(database) as store, store.writing() as connection:
         is_version = tables.settings.c.name == "schema_version"
         connection.execute(update(tables.settings).where(is_version).values(value=str(VERSION + 1).encode()))
@@ -109,7 +106,6 @@ AS_OWNER = ["setpriv", "--inh-caps=-all", "--bounding-set=-all"] if os.geteuid()
 
 @pytest.mark.skipif(bool(AS_OWNER) and shutil.which("setpriv") is None, reason="root without setpriv")
 def test_missing_permissions_are_named(tmp_path):
-    """A folder that cannot be written and a file that cannot be read are refused as such, and not as damaged books."""
     fixed, unreadable = tmp_path / "fixed" / "books.db", tmp_path / "books.db"
     fixed.parent.mkdir()
     for path in (fixed, unreadable):
@@ -126,14 +122,12 @@ def test_missing_permissions_are_named(tmp_path):
 
 
 def test_an_unknown_instance_is_named(store):
-    """The message has the id of an unknown instance."""
     for call in (Store.ledgers, issue_token):
         with pytest.raises(InputError, match="no instance 'nothing'"):
             call(store, "nothing")
 
 
 def test_tokens_are_stored_hashed(store, path):
-    """The file has the hash of a secret, but neither the token nor the secret."""
     tokens = [issue_token(store, "books") for _ in range(3)]
     assert len(set(tokens)) == 3
     stored = path.read_bytes() + path.with_name("books.db-wal").read_bytes()
@@ -143,8 +137,7 @@ def test_tokens_are_stored_hashed(store, path):
         assert hashlib.sha256(secret.encode()).digest() in stored
 
 
-def test_constraints_of_the_database(store):
-    """Sides, bounds, references and unique ids are constraints of the database."""
+def test_constraints_are_those_of_the_database(store):
     for change in (
         "UPDATE line_entries SET units = -units WHERE debit_credit = 'debit'",
         "UPDATE line_entries SET units = 1000000000000000000 WHERE debit_credit = 'debit'",
@@ -158,7 +151,6 @@ def test_constraints_of_the_database(store):
 
 
 def test_readers_see_one_snapshot_while_a_writer_commits(store):
-    """A reader does not see what is committed after it began, the next one does; neither waits."""
     count = "SELECT count(*) FROM journal_entries"
     with store.reading() as reader:
         assert reader.exec_driver_sql(count).scalar() == 1
@@ -170,7 +162,6 @@ def test_readers_see_one_snapshot_while_a_writer_commits(store):
 
 
 def test_a_failed_write_is_rolled_back(store):
-    """A block that raises is rolled back, and the lock is released."""
     with pytest.raises(IntegrityError), store.writing() as connection:  # noqa: PT012 (both statements are one write)
         connection.exec_driver_sql("UPDATE ledgers SET name = 'x'")
         connection.exec_driver_sql("DELETE FROM instances")
@@ -179,7 +170,6 @@ def test_a_failed_write_is_rolled_back(store):
 
 
 def test_a_writer_that_waits_too_long_is_refused(database):
-    """While another writer holds the lock, in this process or not, a writer is refused and readers are not."""
     with Store.open(database, lock_seconds=0.2) as store, Store.open(database, lock_seconds=0.2) as other:
         instance = create_instance(store)
         for busy in (store, other):
@@ -193,7 +183,6 @@ def test_a_writer_that_waits_too_long_is_refused(database):
 
 
 def test_a_new_database_that_another_program_locks_is_busy(path):
-    """It is not called unusable, and no backup is advised in its place."""
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("BEGIN IMMEDIATE")
@@ -202,7 +191,6 @@ def test_a_new_database_that_another_program_locks_is_busy(path):
 
 
 def test_too_many_connections_are_busy(path):
-    """A reader that gets no connection in time is refused like one that waits for a lock."""
     Store.open(path).close()
     url = f"sqlite+pysqlite:///{path}"
     engine = create_engine(url, pool_size=1, max_overflow=0, pool_timeout=0.05)
@@ -213,7 +201,6 @@ def test_too_many_connections_are_busy(path):
 
 
 def test_text_that_a_database_cannot_store_is_refused(store):
-    """NUL, lone surrogates and long tag names are refused, and nothing is written."""
     for write in (
         lambda: create_instance(store, NewInstance(name="a\0b")),
         lambda: create_instance(store, NewInstance(name="\udcff")),
@@ -234,7 +221,6 @@ def post_tag(store, name):
 
 
 def test_the_last_instant_of_the_calendar_has_its_day(make_books):
-    """The last instant that can be posted is listed on its day."""
     books = make_books()
     bank, rent = books.bank(), books.category()
     last = dt.datetime(9999, 12, 29, tzinfo=dt.UTC)
@@ -246,7 +232,6 @@ def test_the_last_instant_of_the_calendar_has_its_day(make_books):
 
 
 def test_a_missing_file_is_not_created_for_reading(tmp_path):
-    """A file that must exist is refused by its name, and not created."""
     with pytest.raises(InputError, match=r"none\.db does not exist"):
         Store.open(tmp_path / "none.db", create=False)
     assert list(tmp_path.iterdir()) == []
@@ -257,7 +242,6 @@ UNITS = st.integers(-(10**18) + 1, 10**18 - 1)
 
 @given(st.lists(UNITS, max_size=30))
 def test_sums_of_parts_join_to_the_sum(amounts):
-    """SQLite sums the two parts of units to their exact sum, whatever the sizes and signs."""
     table = Table("units", MetaData(), Column("units", BigInteger))
     parts = func.sum(table.c.units // SUMMED_APART), func.sum(table.c.units % SUMMED_APART)
     engine = create_engine("sqlite://")
@@ -271,7 +255,6 @@ def test_sums_of_parts_join_to_the_sum(amounts):
 
 @given(UNITS, st.integers(0, 10))
 def test_number_text_is_the_exact_decimal(units, scale):
-    """The text has the scale's digits, no exponent, no minus zero, and is the amount."""
     text = number_text(units, scale)
     assert Decimal(text) == Decimal(units).scaleb(-scale)
     assert "E" not in text.upper()
@@ -280,7 +263,6 @@ def test_number_text_is_the_exact_decimal(units, scale):
 
 
 def test_what_does_not_fit_is_refused():
-    """Eighteen digits are kept at every scale; an amount that cannot be kept exactly is refused with the reason."""
     for amount, scale in (("9999999999999999.99", 2), ("99999999.9999999999", 10), ("0", 0)):
         assert Decimal(number_text(to_units(Decimal(amount), scale), scale)) == Decimal(amount)
     for amount, scale, message in (
