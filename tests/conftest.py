@@ -335,6 +335,23 @@ def demo_books(demo_company, tmp_path_factory):
     return folder
 
 
+@pytest.fixture
+def sent_pack(tmp_path):
+    """Return the file of a genuine pack and its fingerprint."""
+    from small_packs import make_books, write_pack  # noqa: PLC0415 (most tests need no pack)
+
+    path = tmp_path / "pack.html"
+    return path, write_pack(path, make_books(7))
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """Return a folder with the notebooks and the files they read."""
+    for folder in ("data", "notebooks"):
+        shutil.copytree(Path(__file__).parents[1] / folder, tmp_path / folder)
+    return tmp_path
+
+
 @pytest.fixture(scope="session")
 def spark_session():
     """Return a local Spark session with little overhead."""
@@ -388,12 +405,6 @@ def posted_books(tmp_path_factory):
 
     with PostedBooks(tmp_path_factory.mktemp("posted") / "books.db") as posted:
         yield posted
-
-
-@pytest.fixture(scope="session")
-def books(posted_books):
-    """Return a function that posts entries to new books, and returns a client of them."""
-    return posted_books
 
 
 class Distortion:

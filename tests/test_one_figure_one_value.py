@@ -175,7 +175,7 @@ def days_loaded(request):
     return first, last
 
 
-def load(client, request, first):
+def load_days(client, request, first):
     """Discover the ledgers and load their lines, of the days around a request, or since the books begin."""
     start, end = days_loaded(request)
     start = min(start, first or start)
@@ -248,12 +248,12 @@ IS_SOAK = settings.get_profile("slow").max_examples > 10
 @example(drawn=ACCRUED, request=JUNE._replace(last=dt.date(2025, 12, 31), columns="month"))
 @example(drawn=CORRECTED, request=JUNE)
 @given(drawn=drawn_books(), request=requests())
-def test_a_figure_has_one_value(books, drawn, request):
+def test_a_figure_has_one_value(posted_books, drawn, request):
     transport = Rewriting(drawn.changes) if drawn.changes else None
-    client = books(drawn.entries, drawn.ledgers, time_zone=drawn.zone, transport=transport)
+    client = posted_books(drawn.entries, drawn.ledgers, time_zone=drawn.zone, transport=transport)
     whole = Whole(client)
     for first in (None, FIRST):
-        lines, ledgers = load(client, request, first)
+        lines, ledgers = load_days(client, request, first)
         pd.testing.assert_frame_equal(ledgers, whole.ledgers)
         assert ledgers.attrs["discovery"] == whole.ledgers.attrs["discovery"]
         loaded = aa.Books(lines, ledgers, opening=first, fiscal_year_start_month=request.first_month)
@@ -292,9 +292,9 @@ def exported_values(folder, days):
 @settings(max_examples=100, phases=settings.default.phases if IS_SOAK else [Phase.explicit])
 @example(drawn=ACCRUED, day=JUNE.first, middle=dt.date(2025, 6, 20))
 @given(drawn=drawn_books(), day=st.dates(dt.date(2024, 1, 1), dt.date(2026, 1, 31)), middle=DAYS)
-def test_a_figure_has_one_value_wherever_it_is_kept(books, tmp_path_factory, drawn, day, middle):
+def test_a_figure_has_one_value_wherever_it_is_kept(posted_books, tmp_path_factory, drawn, day, middle):
     transport = Rewriting(drawn.changes) if drawn.changes else None
-    client = books(drawn.entries, drawn.ledgers, time_zone=drawn.zone, transport=transport)
+    client = posted_books(drawn.entries, drawn.ledgers, time_zone=drawn.zone, transport=transport)
     whole, days, folder = Whole(client), month_of(day), tmp_path_factory.mktemp("kept")
     fresh, steps = aa.LocalBooks.open(folder / "fresh"), aa.LocalBooks.open(folder / "steps")
     first = FIRST.replace(day=1)
@@ -333,10 +333,10 @@ def test_depreciation_is_in_every_net_income_of_june(demo_company, days):
     assert "71 ledgers are known from all entries since 1 Jan 2025; the service has no list of ledgers." in income.notes
 
 
-def test_comparison_finds_a_changed_amount(books):
-    client = books(ACCRUED.entries, ACCRUED.ledgers)
+def test_comparison_finds_a_changed_amount(posted_books):
+    client = posted_books(ACCRUED.entries, ACCRUED.ledgers)
     whole = Whole(client)
-    lines, ledgers = load(client, JUNE, None)
+    lines, ledgers = load_days(client, JUNE, None)
     is_bonus = lines["ledger_id"] == "bonus"
     changed = lines.assign(**{name: lines[name] + is_bonus for name in ("amount", "signed_amount")})
     with pytest.raises(AssertionError, match=r"'-?501\.00'.* == Decimal\('-?500\.00'"):

@@ -3,7 +3,6 @@
 import os
 import re
 import shlex
-import shutil
 from pathlib import Path
 
 import pytest
@@ -64,14 +63,6 @@ def commands(text):
     """Return the commands of all shell blocks that end by themselves and need no database server."""
     lines = [line for block in blocks(text, "sh") for line in block.splitlines() if line.startswith(PROGRAM)]
     return [line for line in lines if " serve " not in line and "postgresql://" not in line]
-
-
-@pytest.fixture
-def checkout(tmp_path):
-    """Return a folder with the files that the commands use."""
-    for folder in ("data", "notebooks"):
-        shutil.copytree(PROJECT / folder, tmp_path / folder)
-    return tmp_path
 
 
 @pytest.mark.parametrize("name", PYTHON_RESULTS)

@@ -250,10 +250,10 @@ def test_a_client_with_an_unknown_zone_is_refused(connected):
         connected(None, time_zone="localtime")
 
 
-def test_days_in_the_zone_of_the_service(books):
+def test_days_in_the_zone_of_the_service(posted_books):
     """The methods of a client take days that the service counts in its own zone; loads want its name."""
     ledgers = {"bank": "bank_account", "rent": "expense operating_expenses debit"}
-    client = books([("2025-02-28 23:30", {"rent": "5", "bank": "-5"})], ledgers, time_zone="America/New_York")
+    client = posted_books([("2025-02-28 23:30", {"rent": "5", "bank": "-5"})], ledgers, time_zone="America/New_York")
     day = {"start_date": "2025-02-28", "end_date": "2025-02-28"}
     for time_zone, count in (("localtime", 1), ("UTC", 0)):
         assert len(client.list_line_entries("bank", **day, time_zone=time_zone).records) == count

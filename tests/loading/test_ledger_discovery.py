@@ -291,16 +291,16 @@ ENTRIES = [
 @pytest.mark.parametrize(
     "days", [("2026-06-01", "2026-06-30"), ("2024-12-01", "2024-12-31"), ("2022-01-01", "2026-12-31")]
 )
-def test_the_ledgers_do_not_depend_on_the_days(books, days):
-    client = books(ENTRIES, CHART)
+def test_the_ledgers_do_not_depend_on_the_days(posted_books, days):
+    client = posted_books(ENTRIES, CHART)
     ledgers = aa.discover_ledgers(client, *days)
     assert {"bank", "bonus", "machine", "owed", "wear", "worn"} <= set(ledgers["id"])
     pd.testing.assert_frame_equal(ledgers, aa.discover_ledgers(client, "2025-01-01", "2025-01-01"))
     assert "from all entries since 2 May 2023; the service has no list" in aa.notes(ledgers)[0]
 
 
-def test_an_income_statement_of_a_month_has_entries_without_cash(books):
-    client = books(ENTRIES, CHART)
+def test_an_income_statement_of_a_month_has_entries_without_cash(posted_books):
+    client = posted_books(ENTRIES, CHART)
     for days, net_income in ((("2026-06-01", "2026-06-30"), -500), (("2024-12-01", "2024-12-31"), -300)):
         ledgers = aa.discover_ledgers(client, *days)
         lines = aa.load_line_entries(client, ledgers["id"], *days)
@@ -324,8 +324,8 @@ def test_days_that_the_service_refuses_are_found_by_halving(connected, first):
     assert len(client.requests) < 7 + 3 + 2 * 14 + 10
 
 
-def test_the_books_of_a_service_that_begin_within_a_year(books):
-    client = books(ENTRIES[3:], CHART, entries_start=dt.date(2026, 6, 17))
+def test_the_books_of_a_service_that_begin_within_a_year(posted_books):
+    client = posted_books(ENTRIES[3:], CHART, entries_start=dt.date(2026, 6, 17))
     ledgers = aa.discover_ledgers(client, "2026-07-01", "2026-07-31")
     assert {"bank", "bonus", "owed"} <= set(ledgers["id"])
 

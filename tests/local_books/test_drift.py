@@ -102,7 +102,7 @@ def compare(before, after, **options):
     return compare_lines(*tables, LEDGERS, **{"time_zone": ZONE, "scale": 2, **labels, **options})
 
 
-def rows(drift):
+def shown_rows(drift):
     """Return the rows of the frame without names, with exact amounts as text."""
     exact = drift.exact()
     columns = (exact[name] for name in ("month", "ledger_id", "kind", "amount", "entries", "lines"))
@@ -172,7 +172,7 @@ def test_changed_entry_is_a_row_with_cash_before_and_after():
 
 def test_recategorized_line_moves_its_amount_between_ledgers():
     drift = compare(ONE, {"ent_1": ONE["ent_1"].change("lin_1b", ledger="meals", text="Lunch")})
-    assert rows(drift) == [
+    assert shown_rows(drift) == [
         ("2025-03", "meals", "recategorized", "1240.00", 1, 1),
         ("2025-03", "rent", "recategorized", "-1240.00", 1, 1),
     ]
@@ -183,7 +183,7 @@ def test_recategorized_line_moves_its_amount_between_ledgers():
 @pytest.mark.parametrize("fields", [{"text": "Office"}, {"tag": "tag_1"}])
 def test_changed_texts_and_tags_are_rows_without_amounts(fields):
     drift = compare(ONE, {"ent_1": ONE["ent_1"].change("lin_1b", **fields)})
-    assert rows(drift) == [("2025-03", "rent", "amended", "0.00", 1, 1)]
+    assert shown_rows(drift) == [("2025-03", "rent", "amended", "0.00", 1, 1)]
     entries = drift["2025-03|rent"].entries
     assert list(entries["change"]) == ["before", "after"]
     assert list(entries["figure_amount"]) == [-1240.0, 1240.0]
@@ -191,11 +191,11 @@ def test_changed_texts_and_tags_are_rows_without_amounts(fields):
 
 def test_changed_references_alone_are_listed_without_other_changes():
     split = dataclasses.replace(ONE["ent_1"], lines=ONE["ent_1"].lines | {"lin_1c": Line("meals", 0)})
-    assert rows(compare(ONE, {"ent_1": split})) == [("2025-03", "meals", "added", "0.00", 1, 1)]
+    assert shown_rows(compare(ONE, {"ent_1": split})) == [("2025-03", "meals", "added", "0.00", 1, 1)]
     renamed = table(ONE, names=NAMES | {"rent": "Office rent"})
-    assert rows(compare(ONE, renamed)) == []
+    assert shown_rows(compare(ONE, renamed)) == []
     moved = {"ent_1": ONE["ent_1"].change("lin_1a", ledger="card")}
-    assert {row[1] for row in rows(compare(ONE, table(moved, names=NAMES | {"rent": "Office rent"})))} == {
+    assert {row[1] for row in shown_rows(compare(ONE, table(moved, names=NAMES | {"rent": "Office rent"})))} == {
         "bank",
         "card",
     }
@@ -211,10 +211,10 @@ def test_line_in_another_month_leaves_one_and_enters_other():
         ("2025-04", "bank", "amended", "-1240.00", 1, 1),
         ("2025-04", "rent", "amended", "1240.00", 1, 1),
     ]
-    assert rows(compare(before, after)) == both
-    assert rows(compare(before, after, time_zone="UTC"))[0] == ("2025-04", "bank", "amended", "0.00", 1, 1)
+    assert shown_rows(compare(before, after)) == both
+    assert shown_rows(compare(before, after, time_zone="UTC"))[0] == ("2025-04", "bank", "amended", "0.00", 1, 1)
     april = aa.Period("2025-04-01", "2025-04-30", ZONE)
-    assert rows(compare(before, after, period=april)) == both[2:]
+    assert shown_rows(compare(before, after, period=april)) == both[2:]
     assert compare(before, after, period=april)["2025-04|rent"].entries["change"].tolist() == ["after"]
 
 
@@ -291,7 +291,7 @@ def test_sums_of_36_digits_are_exact():
     large = 9 * 10**35
     before = {f"ent_{number}": purchase(number, cents=large) for number in range(100)}
     drift = compare(before, {"ent_1": purchase(1)})
-    (rent,) = (row for row in rows(drift) if row[1:3] == ("rent", "removed"))
+    (rent,) = (row for row in shown_rows(drift) if row[1:3] == ("rent", "removed"))
     assert rent[3] == f"-{99 * 9}{'0' * 33}.00"
     assert rent[3] in drift.to_json()
     total = drift["2025-03|rent"]
@@ -315,7 +315,7 @@ def test_changes_are_found_in_long_and_shuffled_tables():
     lines = table(after)
     expected = naive_rows(table(before), lines, ZONE)
     shuffled = lines.take(pa.array(list(reversed(range(lines.num_rows)))))
-    assert rows(compare(before, lines)) == rows(compare(before, shuffled)) == expected
+    assert shown_rows(compare(before, lines)) == shown_rows(compare(before, shuffled)) == expected
     assert sum(row[5] for row in expected) == 6
 
 
@@ -323,7 +323,7 @@ def test_repeated_id_of_a_damaged_table_keeps_sums():
     doubled = pa.concat_tables([table(ONE), table({"ent_1": purchase(1, at=APRIL)})])
     for before, after, sign in ((ONE, doubled, 1), (doubled, ONE, -1)):
         sums = defaultdict(Decimal)
-        for month, ledger, _, amount, *_ in rows(compare(before, after)):
+        for month, ledger, _, amount, *_ in shown_rows(compare(before, after)):
             sums[month, ledger] += Decimal(amount)
         changed = {key: amount for key, amount in sums.items() if amount}
         assert changed == {("2025-04", "bank"): sign * Decimal(-1240), ("2025-04", "rent"): sign * Decimal(1240)}
@@ -455,7 +455,7 @@ def test_random_edits_equal_a_naive_comparison(data):
     before, after = table(entries), table(data.draw(edits(entries)))
     drift = compare(before, after)
     expected = naive_rows(before, after, ZONE)
-    assert rows(drift) == expected
+    assert shown_rows(drift) == expected
     kinds, _ = naive(before, after)
     assert drift.line_counts == {kind: list(kinds.values()).count(kind) for kind in KINDS}
     assert entry_rows(drift) == naive_entry_rows(before, after)
@@ -478,8 +478,8 @@ def test_another_column_is_another_format():
     assert hashlib.sha256(columns.encode()).hexdigest()[:12] == "8312ac81eff4"
 
 
-def test_a_version_is_not_compared_with_itself(books, tmp_path):
-    client = books(
+def test_a_version_is_not_compared_with_itself(posted_books, tmp_path):
+    client = posted_books(
         [("2025-03-10", {"bank": -1, "rent": 1})], {"bank": "bank_account", "rent": "expense operating_expenses debit"}
     )
     local = aa.LocalBooks.open(tmp_path / "books")

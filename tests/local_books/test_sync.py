@@ -140,14 +140,14 @@ def test_late_entries_in_closed_months_are_found(tmp_path, serve):
 
 
 @pytest.fixture
-def local_months(books, tmp_path):
+def local_months(posted_books, tmp_path):
     """Return a function that syncs the books of three months, and the client."""
     ledgers = {"bank": "bank_account", "savings": "bank_account", "rent": "expense operating_expenses debit"}
     ledgers |= {"loan": "loan", "owed": "accounts_payable"}
     entries = [(f"2025-0{month}-10", {"bank": -5, "rent": 5}) for month in (1, 2, 3)]
     entries += [(f"2025-0{month}-11", {"owed": -7, "rent": 7}) for month in (1, 2, 3)]
     entries += [("2025-01-12", {"bank": -1, "savings": 1}, "sweep", "sweep")]
-    client, local = books(entries, ledgers), aa.LocalBooks.open(tmp_path / "books")
+    client, local = posted_books(entries, ledgers), aa.LocalBooks.open(tmp_path / "books")
     days = {"start_date": "2025-01-01", "end_date": "2025-03-31", "progress": False}
     return local, client, lambda **options: local.sync(client, **days | options)
 
@@ -357,12 +357,12 @@ class Interrupted(httpx.HTTPTransport):
 
 
 @pytest.mark.parametrize("days", [{"start_date": "2025-03-01", "end_date": "2025-03-31"}, {"end_date": "2025-03-31"}])
-def test_an_interrupted_first_sync_continues(books, tmp_path, days):
+def test_an_interrupted_first_sync_continues(posted_books, tmp_path, days):
     categories = [f"category-{number}" for number in range(20)]
     entries = [("2025-03-10", {"bank": -1, one: 1}) for one in categories]
     ledgers = {"bank": "bank_account"} | dict.fromkeys(categories, "expense operating_expenses debit")
     days, transport = days | {"progress": False}, Interrupted()
-    client = books(entries, ledgers, transport=transport)
+    client = posted_books(entries, ledgers, transport=transport)
     needed = aa.LocalBooks.open(tmp_path / "whole").sync(client, **days).requests
     transport.count, transport.refused = 0, needed - 1
     local = aa.LocalBooks.open(tmp_path / "books")
@@ -388,12 +388,12 @@ class EmptyFirstPage(httpx.HTTPTransport):
         return httpx.Response(response.status_code, json=json.loads(response.read()) | {"records": []})
 
 
-def test_lines_on_a_later_page_are_lines_before_the_first_day(books, tmp_path):
+def test_lines_on_a_later_page_are_lines_before_the_first_day(posted_books, tmp_path):
     days = ("2025-01-10", "2025-01-11", "2025-02-10", "2025-03-10")
     entries = [(day, {"bank": -1, "rent": 1}) for day in days]
     ledgers = {"bank": "bank_account", "rent": "expense operating_expenses debit"}
     local = aa.LocalBooks.open(tmp_path / "books")
-    client = books(entries, ledgers, transport=EmptyFirstPage())
+    client = posted_books(entries, ledgers, transport=EmptyFirstPage())
     local.sync(client, start_date="2025-03-01", end_date="2025-03-31", progress=False)
     assert local.sync(client, start_date="2025-02-01", end_date="2025-03-31", progress=False).ties
     assert local.books_start is None

@@ -1,7 +1,6 @@
 """The notebooks, run top to bottom against the demo company."""
 
 import re
-import shutil
 from decimal import Decimal
 from pathlib import Path
 
@@ -20,14 +19,6 @@ REPORT = "scheduled_report.ipynb"  # the README's commands run it
 MONTHS = {"start_date": "2025-06-01", "end_date": "2025-07-31", "time_zone": "America/New_York"}
 """More than half a year after the first day of the books, which an outlook needs; the later, the more is loaded."""
 LAST_MONTHS = {"start_date": "2026-05-01", "end_date": "2026-06-30"}
-
-
-@pytest.fixture
-def checkout(tmp_path):
-    """Return a folder with the notebooks and the files they read."""
-    for folder in ("data", "notebooks"):
-        shutil.copytree(PROJECT / folder, tmp_path / folder)
-    return tmp_path
 
 
 def outputs(path):

@@ -5,7 +5,7 @@ import datetime as dt
 import random
 
 import pytest
-from small_packs import UNUSUAL_NAMES, make_books, write_pack
+from small_packs import UNUSUAL_NAMES
 
 FIRST_DAY = dt.date(2026, 1, 1)
 CASH = "assets:Bank \U0001f600"
@@ -15,13 +15,6 @@ CATEGORIES = (
     "income:\u6771\u4eac 12.50",
 )
 COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
-
-
-@pytest.fixture
-def pack(tmp_path):
-    """Return the file of a genuine pack and its fingerprint."""
-    path = tmp_path / "pack.html"
-    return path, write_pack(path, make_books(7))
 
 
 def write_books(path):

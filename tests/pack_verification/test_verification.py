@@ -33,8 +33,8 @@ def rewritten(path, pattern, replacement):
     return path
 
 
-def test_genuine_pack_has_no_fault_and_its_fingerprint(pack):
-    path, fingerprint = pack
+def test_genuine_pack_has_no_fault_and_its_fingerprint(sent_pack):
+    path, fingerprint = sent_pack
     result = aa.verify_pack(path, fingerprint=fingerprint)
     assert (result.verified, len(result.faults)) == (True, 0)
     assert (result.figures, result.stated, result.entries, result.unchecked) == (28, 1, 122, ())
@@ -44,15 +44,15 @@ def test_genuine_pack_has_no_fault_and_its_fingerprint(pack):
     assert aa.verify_pack(path, fingerprint=f" {fingerprint[:8].upper()} {fingerprint[8:]}\n").verified
 
 
-def test_a_dash_is_a_zero_and_not_an_unknown_amount(pack):
-    path, _ = pack
+def test_a_dash_is_a_zero_and_not_an_unknown_amount(sent_pack):
+    path, _ = sent_pack
     ((what, where),) = faults(rewritten(path, ">not known<", f">{ZERO}<"))
     assert what == "figure"
     assert "tax|2026-05" in where
 
 
-def test_nested_elements_are_refused_at_once(pack):
-    path, _ = pack
+def test_nested_elements_are_refused_at_once(sent_pack):
+    path, _ = sent_pack
     rewritten(path, "</main>", f"{'<b>' * 50_000}</main>")
     with pytest.raises(InputError, match=r"nested more than 100 deep at line \d+"):
         aa.verify_pack(path)
@@ -79,8 +79,8 @@ def test_no_alarm_on_any_names_and_amounts(tmp_path_factory, ledgers, payees, co
 
 @pytest.mark.parametrize("name", [one for one in ALTERATIONS if "percentage" not in one])  # these packs have none
 @pytest.mark.parametrize("seed", range(3))
-def test_alterations_are_found_with_or_without_fingerprint(pack, name, seed):
-    path, fingerprint = pack
+def test_alterations_are_found_with_or_without_fingerprint(sent_pack, name, seed):
+    path, fingerprint = sent_pack
     path.write_text(alter(name, seed, path.read_text(encoding="utf-8")), encoding="utf-8", newline="\n")
     assert ("fingerprint", "") in faults(path, fingerprint=fingerprint)
     assert bool(faults(path)) == (name in CALCULATED)
@@ -88,8 +88,8 @@ def test_alterations_are_found_with_or_without_fingerprint(pack, name, seed):
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
-def test_any_change_of_the_file_is_found(pack, data):
-    path, fingerprint = pack
+def test_any_change_of_the_file_is_found(sent_pack, data):
+    path, fingerprint = sent_pack
     text = path.read_text(encoding="utf-8")
     start = data.draw(st.integers(0, len(text) - 1))
     length, inserted = data.draw(st.integers(0, 3)), data.draw(st.text("<>&\"' =ab0-\u00a0\n/!", max_size=4))
@@ -102,8 +102,8 @@ def test_any_change_of_the_file_is_found(pack, data):
         assert "the pack" in str(error) or "is not a pack" in str(error)  # noqa: PT017 (either is right)
 
 
-def test_faults_say_what_is_shown_and_what_follows_from_the_entries(pack):
-    path, _ = pack
+def test_faults_say_what_is_shown_and_what_follows_from_the_entries(sent_pack):
+    path, _ = sent_pack
     rewritten(path, r'(?<=data-table="income" data-key="sales\|2026-05">)[^<]+', "1.00")
     (fault,) = aa.verify_pack(path).differences
     line = next(n for n, text in enumerate(path.read_text(encoding="utf-8").split("\n"), 1) if ">1.00<" in text)
@@ -127,8 +127,8 @@ def test_faults_say_what_is_shown_and_what_follows_from_the_entries(pack):
         (r'data-form="magnitude"', 'data-form="x"', "figure", "sentences: cash|change"),
     ],
 )  # fmt: skip
-def test_contradictions_are_found_without_a_fingerprint(pack, pattern, replacement, what, where):
-    path, _ = pack
+def test_contradictions_are_found_without_a_fingerprint(sent_pack, pattern, replacement, what, where):
+    path, _ = sent_pack
     found = faults(rewritten(path, pattern, replacement))
     assert [one for one in found if one[0] == what and where in one[1]], found
 
@@ -147,16 +147,16 @@ def altered_data(path, change):
         ("start_date", "2026-06-01", "period", "the page"),
     ],
 )
-def test_days_that_contradict_the_period_are_found(pack, name, value, what, where):
-    found = faults(altered_data(pack[0], lambda data: data.update({name: value})))
+def test_days_that_contradict_the_period_are_found(sent_pack, name, value, what, where):
+    found = faults(altered_data(sent_pack[0], lambda data: data.update({name: value})))
     assert [one for one in found if one[0] == what and where in one[1]], found
 
 
-def test_figure_of_other_terms_is_a_fault(pack):
+def test_figure_of_other_terms_is_a_fault(sent_pack):
     def change(data):
         data["tables"]["income"]["figures"]["net|2026-04"][2][0] = ["+", "sales|2026-05"]
 
-    found = faults(altered_data(pack[0], change))
+    found = faults(altered_data(sent_pack[0], change))
     assert [one[0] for one in found] == ["figure"]
     assert found[0][1].startswith("Net income, April (income: net|2026-04), line ")
 
@@ -201,17 +201,17 @@ def test_amounts_that_are_no_figures_are_counted(tmp_path):
     assert "1 amount on the page cannot be checked: 1,234.50." in result.notes
 
 
-def test_another_fingerprint_is_a_fault(pack):
-    path, fingerprint = pack
+def test_another_fingerprint_is_a_fault(sent_pack):
+    path, fingerprint = sent_pack
     (fault,) = aa.verify_pack(path, fingerprint=OTHER).differences
     assert tuple(fault) == ("fingerprint", "", OTHER, fingerprint)
 
 
 @pytest.mark.parametrize("text", ["", "0123-4567", "z" * 64, OTHER + "0"])
-def test_a_text_that_is_not_a_fingerprint_is_refused(pack, text):
+def test_a_text_that_is_not_a_fingerprint_is_refused(sent_pack, text):
     """A part of a fingerprint could be that of another page."""
     with pytest.raises(InputError, match="is not a fingerprint: copy all 64 digits that sha256sum prints"):
-        aa.verify_pack(pack[0], fingerprint=text)
+        aa.verify_pack(sent_pack[0], fingerprint=text)
 
 
 def packed(content):
@@ -264,16 +264,16 @@ def packed_json(**changed):
         (packed_json(scale=99), "their scale is 99"),
     ],
 )  # fmt: skip
-def test_damaged_data_are_refused(pack, data, message):
-    path, _ = pack
+def test_damaged_data_are_refused(sent_pack, data, message):
+    path, _ = sent_pack
     rewritten(path, DATA.pattern, f'id="pack-data" type="text/plain">{data}')
     with pytest.raises(InputError, match=f"^the data of the pack cannot be read: .*({message})"):
         aa.verify_pack(path)
 
 
 @pytest.mark.long
-def test_data_that_decompress_to_gigabytes_are_refused(pack):
-    path, _ = pack
+def test_data_that_decompress_to_gigabytes_are_refused(sent_pack):
+    path, _ = sent_pack
     packer = zlib.compressobj(9, wbits=31)
     zeros = b"0" * 1_000_000
     bomb = b"".join(packer.compress(zeros) for _ in range(MAX_DATA_BYTES // len(zeros) + 1)) + packer.flush()
@@ -301,9 +301,9 @@ def test_files_that_are_no_packs_are_refused(tmp_path, content, message):
         aa.verify_pack(tmp_path)
 
 
-def test_data_that_are_there_twice_are_refused(pack):
+def test_data_that_are_there_twice_are_refused(sent_pack):
     """Two parsers might read different ones."""
-    path, _ = pack
+    path, _ = sent_pack
     rewritten(path, "</main>", f"{pack_data(data_of(make_books(8)))}</main>")
     with pytest.raises(InputError, match=r"the page has 2 elements of data instead of one"):
         aa.verify_pack(path)
@@ -319,13 +319,13 @@ def test_data_that_are_there_twice_are_refused(pack):
         ({"cash|change": ["sum", "", [[1, 0, "", "2026-05-31", [99]]]]}, "it refers to a ledger that does not exist"),
     ],
 )  # fmt: skip
-def test_a_figure_that_cannot_be_calculated_is_named(pack, figures, message):
+def test_a_figure_that_cannot_be_calculated_is_named(sent_pack, figures, message):
     def change(data):
         stated = data["tables"]["sentences"]["figures"]
         stated |= {"cash|change": ["terms", "", [["+", "c|0"]]]} | figures
         data["tables"]["sentences"]["hidden"] += [key for key in figures if key.startswith("c|")]
 
-    (fault,) = [one for one in aa.verify_pack(altered_data(pack[0], change)).differences if one.what == "figure"]
+    (fault,) = [one for one in aa.verify_pack(altered_data(sent_pack[0], change)).differences if one.what == "figure"]
     assert fault.recomputed == f"not possible: {message}"
 
 

@@ -123,7 +123,7 @@ ENTRIES = [
 
 
 @pytest.fixture
-def books(tmp_path):
+def company_books(tmp_path):
     """Return the company: client, ledger ids, functions to connect, load and post, and the audit log."""
     database = tmp_path / "books.db"
     with PostedBooks(database) as service:
@@ -188,30 +188,43 @@ def rules(tmp_path):
 
 
 @pytest.fixture
-def plan(books, rules):
-    ledgers, lines = books.load()
+def plan(company_books, rules):
+    ledgers, lines = company_books.load()
     proposals = aa.propose(aa.uncategorized_queue(aa.Books(lines, ledgers)), rules, books_of(ledgers))
-    return aa.plan_recategorization(proposals, books_of(ledgers), instance_id=books.instance)
+    return aa.plan_recategorization(proposals, books_of(ledgers), instance_id=company_books.instance)
 
 
 @pytest.fixture
-def applied(books, plan, tmp_path):
+def groups(queue):
+    """Return the id of the group of each counterparty."""
+    found = aa.group_queue(queue)
+    return dict(zip(found["counterparty"], found["group_id"], strict=True))
+
+
+@pytest.fixture
+def applied(company_books, plan, tmp_path):
     """Return the journal of a run that completed."""
-    aa.apply_plan(books.client, plan, journal=tmp_path / "run.journal", confirm=True, modified_by="ana")
+    aa.apply_plan(company_books.client, plan, journal=tmp_path / "run.journal", confirm=True, modified_by="ana")
     return tmp_path / "run.journal"
 
 
 @pytest.fixture
-def many(books):
+def many(company_books):
     """Return a function that posts n purchases and plans all of them."""
 
     def post_and_plan(count):
         numbers = range(10, 10 + count)
-        books.post(
-            *(purchase(number, f"SHOP {number}", f"{number}.01", books.bank, books.outflow) for number in numbers)
+        company_books.post(
+            *(
+                purchase(number, f"SHOP {number}", f"{number}.01", company_books.bank, company_books.outflow)
+                for number in numbers
+            )
         )
-        items = (item(f"txn_{number}", books.bank, books.outflow, books.meals, number) for number in numbers)
-        return items_plan(books.instance, *items)
+        items = (
+            item(f"txn_{number}", company_books.bank, company_books.outflow, company_books.meals, number)
+            for number in numbers
+        )
+        return items_plan(company_books.instance, *items)
 
     return post_and_plan
 

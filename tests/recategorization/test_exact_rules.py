@@ -34,25 +34,31 @@ exact = true
 
 
 @pytest.fixture
-def plan_rules(books, tmp_path):
+def plan_rules(company_books, tmp_path):
     """Return a function that plans what the exact rules decide up to a limit.
 
     Besides the usual purchases the books have an entry whose uncategorized part is larger than its transaction, and an
     entry of two transactions.
     """
-    refund = {books.bank: Part(-10, "txn_refund", "REFUND"), books.outflow: 500, books.rent: -490}
+    refund = {
+        company_books.bank: Part(-10, "txn_refund", "REFUND"),
+        company_books.outflow: 500,
+        company_books.rent: -490,
+    }
     joint = {
-        books.bank: Part(-1, "txn_joint", "JOINT"), books.savings: Part(-2, "txn_other", "UNKNOWN"), books.outflow: 3
-    }  # fmt: skip
-    books.post(*(("2025-03-12", amounts, "Unusual") for amounts in (refund, joint)))
-    ledgers, lines = books.load()
+        company_books.bank: Part(-1, "txn_joint", "JOINT"),
+        company_books.savings: Part(-2, "txn_other", "UNKNOWN"),
+        company_books.outflow: 3,
+    }
+    company_books.post(*(("2025-03-12", amounts, "Unusual") for amounts in (refund, joint)))
+    ledgers, lines = company_books.load()
     queue = aa.uncategorized_queue(aa.Books(lines, ledgers))
 
     def plan_up_to(limit, tools="Meals"):
         file = tmp_path / "rules.toml"
         file.write_text(RULES.format(tools=tools), encoding="utf-8")
         return plan_exact_rules(
-            queue, aa.load_rules(file), ledgers, max_amount=Decimal(limit), instance_id=books.instance
+            queue, aa.load_rules(file), ledgers, max_amount=Decimal(limit), instance_id=company_books.instance
         )
 
     return plan_up_to
@@ -63,7 +69,7 @@ def reasons(made, plan=None):
     return dict(zip(left["transaction_id"], left["reason"], strict=True))
 
 
-def test_each_transaction_is_planned_or_left_for_a_reason(books, plan_rules):
+def test_each_transaction_is_planned_or_left_for_a_reason(company_books, plan_rules):
     made = plan_rules("144.00")
     planned = made[0].frame.set_index("transaction_id")
     assert planned["rule"].to_dict() == {"txn_0": "all coffee", "txn_2": "software", "txn_split": "tools"}
@@ -75,7 +81,7 @@ def test_each_transaction_is_planned_or_left_for_a_reason(books, plan_rules):
         "txn_other": "no rule",
     }
     assert reasons(made) == usual
-    assert made[0].instance_id == books.instance
+    assert made[0].instance_id == company_books.instance
     lower = plan_rules("143.99")
     assert reasons(lower) == usual | {"txn_2": "above the limit"}
     assert reasons(made, lower[0]) == usual | {"txn_2": "not in the plan"}  # a plan that is resumed

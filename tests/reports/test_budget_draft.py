@@ -37,7 +37,7 @@ def entries():
     ]
 
 
-def books(lines=None, last="2025-12-31"):
+def books_of_2025(lines=None, last="2025-12-31"):
     """Return books of the year, and of the next, until a day."""
     lines = frame_of(entries()) if lines is None else lines
     ledgers = LEDGERS.assign(editable=True, created_at=pd.NaT)
@@ -50,7 +50,7 @@ def drafted(draft, ledger):
 
 
 def test_a_month_is_that_of_the_last_year_with_what_recurs_at_its_latest_amount():
-    draft = aa.draft_budget(books(), "2026")
+    draft = aa.draft_budget(books_of_2025(), "2026")
     assert list(draft.columns) == ["ledger", "month", "amount", "note"]
     assert drafted(draft, "Rent") == {
         f"2026-{month:02}": 3_499.00 + (1_200 if month == 6 else 0) for month in range(1, 13)
@@ -68,7 +68,7 @@ def test_a_month_is_that_of_the_last_year_with_what_recurs_at_its_latest_amount(
 
 def test_a_month_without_lines_has_no_amount():
     lines = [one for one in entries() if one.text in {"SHOP", "OVEN MAKER"}]
-    draft = aa.draft_budget(books(frame_of(lines)), "2026-05/2026-07")
+    draft = aa.draft_budget(books_of_2025(frame_of(lines)), "2026-05/2026-07")
     of_rent = draft[draft["ledger"] == "Rent"]
     assert of_rent["amount"].isna().tolist() == [True, False, True]
     assert not (draft["amount"] == 0).any()
@@ -76,21 +76,23 @@ def test_a_month_without_lines_has_no_amount():
 
 @pytest.mark.parametrize("name", ["budget.csv", "budget.xlsx"])
 def test_the_file_is_read_as_the_table_is(tmp_path, name):
-    draft = aa.draft_budget(books(), "2026", path=tmp_path / name)
-    given = [aa.income_statement(books(), "2026-07/2026-09", budget=one).frame for one in (draft, tmp_path / name)]
+    draft = aa.draft_budget(books_of_2025(), "2026", path=tmp_path / name)
+    given = [
+        aa.income_statement(books_of_2025(), "2026-07/2026-09", budget=one).frame for one in (draft, tmp_path / name)
+    ]
     pd.testing.assert_frame_equal(*given)
     assert given[0].set_index("key").loc["net_income", "2026-07 budget"] > 0
     with pytest.raises(InputError, match=r"exists, and may have been edited: name another file; nothing was written"):
-        aa.draft_budget(books(), "2026", path=tmp_path / name)
+        aa.draft_budget(books_of_2025(), "2026", path=tmp_path / name)
     if name.endswith("xlsx"):
         sheet = openpyxl.load_workbook(tmp_path / name).active
         assert [cell.value for cell in sheet[1]] == ["ledger", "month", "amount", "note"]
     with pytest.raises(InputError, match=r"must end in \.csv or \.xlsx"):
-        aa.draft_budget(books(), "2026", path=tmp_path / "budget.txt")
+        aa.draft_budget(books_of_2025(), "2026", path=tmp_path / "budget.txt")
 
 
 def test_the_twelve_months_are_the_last_whole_ones_before_the_budget():
-    later = books(frame_of([*entries(), *paid("2026-01-01", cents=-340_000)]), "2026-01-20")
+    later = books_of_2025(frame_of([*entries(), *paid("2026-01-01", cents=-340_000)]), "2026-01-20")
     for period in ("2026", "2027"):
         assert aa.notes(aa.draft_budget(later, period))[0].startswith("Of Jan 2025 to Dec 2025, ")
     with pytest.raises(

@@ -10,7 +10,7 @@ import time
 import matplotlib as mpl
 import pytest
 from alterations import alter
-from small_packs import PLAIN_NAMES, make_books, page_html, write_pack
+from small_packs import PLAIN_NAMES, make_books, page_html
 
 import accounting_analytics as aa
 from accounting_analytics.pack.pack_files import OutputFiles
@@ -61,7 +61,7 @@ def settings(deep_books):
 
 
 @pytest.fixture
-def pack(run, settings):
+def run_pack(run, settings):
     """Return a function that runs the command on the books, perhaps through another address."""
 
     def pack(*options, base_url=None, **environment):
@@ -75,8 +75,8 @@ def named(contents):
     return {f"{NAME}{suffix}": content for suffix, content in contents.items()}
 
 
-def test_page_is_private_with_its_fingerprint_on_stderr(pack, folder):
-    finished = pack(*JANUARY)
+def test_page_is_private_with_its_fingerprint_on_stderr(run_pack, folder):
+    finished = run_pack(*JANUARY)
     assert finished.stdout == f"packs/{NAME}.html\n"
     (fingerprint,) = re.findall(
         rf"^Harbor Lane, Jan 2025: cash flow proven; fingerprint ({FINGERPRINT})$", finished.stderr, re.MULTILINE
@@ -86,23 +86,23 @@ def test_page_is_private_with_its_fingerprint_on_stderr(pack, folder):
     assert stat.S_IMODE(folder.path(".html").stat().st_mode) == 0o600
 
 
-def test_page_compares_with_a_budget_file(pack, folder, tmp_path):
+def test_page_compares_with_a_budget_file(run_pack, folder, tmp_path):
     (tmp_path / "budget.csv").write_text("ledger,month,amount\nExpenses,2025-01,100\n", encoding="utf-8")
-    pack(*JANUARY, "--budget", "budget.csv")
+    run_pack(*JANUARY, "--budget", "budget.csv")
     assert "Budget and actual" in folder.read(".html").decode()
 
 
-def test_depreciation_ledgers_give_ebitda_or_are_refused(pack, folder):
-    pack(*JANUARY, "--section", "key_ratios", "--depreciation", "Rent")
+def test_depreciation_ledgers_give_ebitda_or_are_refused(run_pack, folder):
+    run_pack(*JANUARY, "--section", "key_ratios", "--depreciation", "Rent")
     page = folder.read(".html").decode()
     assert ("EBITDA, Jan 2025" in page, "name the ledgers of depreciation" in page) == (True, False)
-    assert "matches 'Rnt'" in pack(*JANUARY, "--depreciation", "Rnt", code=2).stderr
+    assert "matches 'Rnt'" in run_pack(*JANUARY, "--depreciation", "Rnt", code=2).stderr
 
 
 @pytest.mark.browser
-def test_every_format_is_of_one_run(pack, old):
+def test_every_format_is_of_one_run(run_pack, old):
     (old.folder.parent / "note.md").write_text("We hired *one* person.\n", encoding="utf-8")
-    result = pack(*JANUARY, "--pdf", "--excel", "--note", "note.md", "--json").content
+    result = run_pack(*JANUARY, "--pdf", "--excel", "--note", "note.md", "--json").content
     assert result["files"] == {kind: f"packs/{NAME}.{kind}" for kind in ("html", "xlsx", "pdf")}
     assert (result["title"], result["verdict"]) == ("Harbor Lane, Jan 2025", "cash flow proven")
     assert old.stored().keys() == {f"{NAME}{suffix}" for suffix in (".html", ".xlsx", ".pdf")}
@@ -111,28 +111,28 @@ def test_every_format_is_of_one_run(pack, old):
 
 
 @pytest.mark.browser
-def test_letters_missing_from_fonts_are_named_before_the_pdf(pack, folder, tmp_path):
+def test_letters_missing_from_fonts_are_named_before_the_pdf(run_pack, folder, tmp_path):
     fonts = tmp_path / "fonts.conf"
     folders = f"<dir>{mpl.get_data_path()}/fonts/ttf</dir><cachedir>{tmp_path}</cachedir>"
     rejected = "<selectfont><rejectfont><glob>*LastResort*</glob></rejectfont></selectfont>"
     fonts.write_text(f"<fontconfig>{folders}{rejected}</fontconfig>", encoding="utf-8")
     names = {"ACCOUNTING_ANALYTICS_COMPANY": "Söhne 東京", "FONTCONFIG_FILE": str(fonts)}
-    finished = pack(*JANUARY, "--pdf", **names)
+    finished = run_pack(*JANUARY, "--pdf", **names)
     assert "note: no font of this machine has '京東': the PDF has boxes" in finished.stderr
     assert (folder.folder / "söhne-東京_2025-01.pdf").exists()
 
 
 @pytest.mark.parametrize("name", ["Harbor & Lane", "HARBOR. LANE 🐻"])
-def test_another_company_is_not_replaced(pack, old, assert_refused, name):
+def test_another_company_is_not_replaced(run_pack, old, assert_refused, name):
     """Names of equal letters make one file name; so do names of signs alone."""
-    finished = pack(*JANUARY, base_url=NOWHERE, ACCOUNTING_ANALYTICS_COMPANY=name, code=2)
+    finished = run_pack(*JANUARY, base_url=NOWHERE, ACCOUNTING_ANALYTICS_COMPANY=name, code=2)
     assert_refused(finished, "is the pack of 'Harbor Lane'", "choose another folder", "nothing was changed")
     assert old.stored() == named(OLD)
 
 
-def test_other_page_of_the_name_is_not_replaced(pack, old, assert_refused):
+def test_other_page_of_the_name_is_not_replaced(run_pack, old, assert_refused):
     old.path(".html").write_text("<h1>Notes</h1>", encoding="utf-8")
-    assert_refused(pack(*JANUARY, base_url=NOWHERE, code=2), "is not a pack that can be read", "move it")
+    assert_refused(run_pack(*JANUARY, base_url=NOWHERE, code=2), "is not a pack that can be read", "move it")
     assert old.read(".html") == b"<h1>Notes</h1>"
 
 
@@ -157,8 +157,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("options", REFUSED, ids=" ".join)
-def test_misspelt_parameters_are_named_with_suggestions(pack, old, assert_refused, options):
-    assert_refused(pack(*options, "--output", "packs", code=2), REFUSED[options])
+def test_misspelt_parameters_are_named_with_suggestions(run_pack, old, assert_refused, options):
+    assert_refused(run_pack(*options, "--output", "packs", code=2), REFUSED[options])
     assert old.stored() == named(OLD)
 
 
@@ -172,37 +172,37 @@ def test_misspelt_parameters_are_named_with_suggestions(pack, old, assert_refuse
     ],
     ids=" ".join,
 )
-def test_secret_as_parameter_is_refused_and_not_repeated(pack, settings, old, assert_refused, options):
+def test_secret_as_parameter_is_refused_and_not_repeated(run_pack, settings, old, assert_refused, options):
     token = settings["ACCOUNTING_ANALYTICS_TOKEN"]
-    finished = pack(*(option.format(token) for option in options), "--output", "packs", code=2)
+    finished = run_pack(*(option.format(token) for option in options), "--output", "packs", code=2)
     assert_refused(finished)
     assert token not in finished.stderr
     assert old.stored() == named(OLD)
 
 
-def test_unwritable_folder_is_refused_before_a_load(pack, tmp_path, assert_refused):
+def test_unwritable_folder_is_refused_before_a_load(run_pack, tmp_path, assert_refused):
     (tmp_path / "packs").write_text("")
-    assert_refused(pack(*JANUARY, base_url=NOWHERE, code=2), "the folder packs cannot be written: ")
+    assert_refused(run_pack(*JANUARY, base_url=NOWHERE, code=2), "the folder packs cannot be written: ")
 
 
-def test_pdf_without_a_browser_is_refused_before_a_load(pack, old, assert_refused):
-    finished = pack(*JANUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent", code=2)
+def test_pdf_without_a_browser_is_refused_before_a_load(run_pack, old, assert_refused):
+    finished = run_pack(*JANUARY, "--pdf", base_url=NOWHERE, ACCOUNTING_ANALYTICS_BROWSER="absent", code=2)
     assert_refused(finished, "browser is 'absent'", "install")
     assert old.stored() == named(OLD)
 
 
 @pytest.mark.long
-def test_failed_browser_leaves_the_page_but_no_old_pdf(pack, old, tmp_path):
+def test_failed_browser_leaves_the_page_but_no_old_pdf(run_pack, old, tmp_path):
     (tmp_path / "browser").write_text("#!/bin/sh\necho 'no display' >&2\nexit 7\n")
     (tmp_path / "browser").chmod(0o700)
-    finished = pack(*JANUARY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"), code=1)
+    finished = run_pack(*JANUARY, "--pdf", ACCOUNTING_ANALYTICS_BROWSER=str(tmp_path / "browser"), code=1)
     assert finished.stdout == f"packs/{NAME}.html\n"
     assert f"(exit code 7): no display; the pack without it is packs/{NAME}.html" in finished.stderr
     assert old.stored().keys() == {f"{NAME}.html"}
 
 
-def test_files_stay_when_the_service_is_down(pack, old, assert_refused):
-    assert_refused(pack(*JANUARY, base_url=NOWHERE, code=4), "check the address")
+def test_files_stay_when_the_service_is_down(run_pack, old, assert_refused):
+    assert_refused(run_pack(*JANUARY, base_url=NOWHERE, code=4), "check the address")
     assert old.stored() == named(OLD)
 
 
@@ -218,8 +218,8 @@ def wrong_service(settings, distortion, forwarding):
         yield base_url
 
 
-def test_unreconciled_pack_says_so_and_exits_3(pack, old, wrong_service):
-    finished = pack(*JANUARY, base_url=wrong_service, code=3)
+def test_unreconciled_pack_says_so_and_exits_3(run_pack, old, wrong_service):
+    finished = run_pack(*JANUARY, base_url=wrong_service, code=3)
     assert finished.stdout == f"packs/{NAME}.html\n"
     title = rf"^Harbor Lane, Jan 2025: cash flow not proven; fingerprint {FINGERPRINT}$"
     assert re.search(title, finished.stderr, re.MULTILINE)
@@ -229,19 +229,21 @@ def test_unreconciled_pack_says_so_and_exits_3(pack, old, wrong_service):
     assert old.stored().keys() == {f"{NAME}.html"}
 
 
-def test_empty_period_needs_permission(pack, tmp_path, assert_refused):
+def test_empty_period_needs_permission(run_pack, tmp_path, assert_refused):
     options = ("--period", "2030-05", "--output", "packs")
-    assert_refused(pack(*options, code=3), "there are no line entries from 2030-05-01 to 2030-05-31", "--allow-empty")
+    assert_refused(
+        run_pack(*options, code=3), "there are no line entries from 2030-05-01 to 2030-05-31", "--allow-empty"
+    )
     assert [*(tmp_path / "packs").glob("*.html")] == []
-    pack(*options, "--allow-empty")
+    run_pack(*options, "--allow-empty")
     assert [path.name for path in (tmp_path / "packs").glob("*.html")] == ["harbor-lane_2030-05.html"]
 
 
 @pytest.mark.long
-def test_second_run_of_the_same_month_is_refused(pack, old, assert_refused):
+def test_second_run_of_the_same_month_is_refused(run_pack, old, assert_refused):
     with old.locked():
-        assert_refused(pack(*JANUARY, code=2), f"another run writes {NAME} in packs", "nothing was changed")
-        pack("--period", "2024-12", "--output", "packs")
+        assert_refused(run_pack(*JANUARY, code=2), f"another run writes {NAME} in packs", "nothing was changed")
+        run_pack("--period", "2024-12", "--output", "packs")
     assert named(OLD).items() <= old.stored().items()
 
 
@@ -260,13 +262,6 @@ def test_stopped_run_ends_the_browser(fork_server, settings, old, tmp_path):
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)
     assert old.stored() == named(OLD)
-
-
-@pytest.fixture
-def sent_pack(tmp_path):
-    """Return the file of a genuine pack and its fingerprint."""
-    path = tmp_path / "pack.html"
-    return path, write_pack(path, make_books(7))
 
 
 def test_genuine_and_altered_packs_differ_in_exit_code(run, sent_pack):
@@ -291,8 +286,8 @@ def test_what_is_not_a_pack_or_fingerprint_exits_2(run, assert_refused, sent_pac
     assert_refused(run("verify-pack", sent_pack[0], "--fingerprint", "0123", code=2), "'0123' is not a fingerprint")
 
 
-def test_pack_in_thousands_is_verified_in_its_unit(pack, folder):
-    pack(*JANUARY, "--amounts-in", "k")
+def test_pack_in_thousands_is_verified_in_its_unit(run_pack, folder):
+    run_pack(*JANUARY, "--amounts-in", "k")
     assert b'<span data-field="amounts_in">thousands</span>' in folder.read(".html")
     assert aa.verify_pack(folder.path(".html")).verified
-    pack(*JANUARY, "--amounts-in", "thousands", base_url=NOWHERE, code=2)
+    run_pack(*JANUARY, "--amounts-in", "thousands", base_url=NOWHERE, code=2)

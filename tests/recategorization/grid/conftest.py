@@ -63,10 +63,3 @@ def queue(make_queue):
 @pytest.fixture
 def review(propose, queue, ledgers, tmp_path):
     return aa.review(books_of(ledgers), queue, proposals=propose(queue), rules_file=tmp_path / "rules.toml")
-
-
-@pytest.fixture
-def groups(queue):
-    """Return the id of the group of each counterparty."""
-    found = aa.group_queue(queue)
-    return dict(zip(found["counterparty"], found["group_id"], strict=True))

@@ -46,7 +46,7 @@ IDLE = "document.querySelector('#jp-main-statusbar')?.innerText.includes('(ipyke
 
 
 @pytest.fixture
-def company(monkeypatch):
+def connected_company(monkeypatch):
     """Return a demo company of its own, which a notebook connects to."""
     with aa.demo() as company:
         for name, value in company.environment().items():
@@ -124,7 +124,7 @@ class Lab:
 
 
 @pytest.mark.parametrize("copies", [[], pytest.param(["trusted", "untrusted"], marks=pytest.mark.long)])
-def test_a_review_from_the_filter_to_the_books(browser, lab, tmp_path, company, copies):
+def test_a_review_from_the_filter_to_the_books(browser, lab, tmp_path, connected_company, copies):
     notebook = Lab(browser, lab, tmp_path)
     notebook.open()
     notebook.run(0)
@@ -165,12 +165,12 @@ def test_a_review_from_the_filter_to_the_books(browser, lab, tmp_path, company, 
     assert browser.accessibility_faults(".accounting-analytics-review") == []
     assert browser.evaluate(FOREIGN) == []
     # the plan is applied in the next cell
-    books = expected(company, rejected)
+    books = expected(connected_company, rejected)
     notebook.run(2)
     browser.wait_until(f"{CELLS}[2].innerText.includes(' done')")
     assert f"{len(books)} items: {len(books)} done" in notebook.output(2)
     assert cleared.startswith(f"Cleared: {len(books)} of 358 transactions")
-    assert audited(company) == books
+    assert audited(connected_company) == books
     notebook.save()  # a page that is not saved asks before it is left
 
 

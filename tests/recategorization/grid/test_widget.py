@@ -44,30 +44,40 @@ class Page:
 
 
 @pytest.fixture
-def page(review):
+def widget_page(review):
     return Page(review)
 
 
-def test_a_page_has_every_row(page, queue):
-    rows = page.columns["rows"]
+def test_a_page_has_every_row(widget_page, queue):
+    rows = widget_page.columns["rows"]
     assert sorted(rows["description"]) == sorted(queue["description"])
     assert sum(map(int, rows["units"])) == round(queue["uncategorized_amount"].sum() * 100)
-    assert page.columns["groups"]["start"] == [0, 1, 4, 6, 7, 8, 9]
+    assert widget_page.columns["groups"]["start"] == [0, 1, 4, 6, 7, 8, 9]
     assert rows["day"][:2] == ["2025-03-08", "2025-03-04"]
     assert rows["split"][-1] == "Outflow to sort, Meals"
-    travel = page.category("Travel")
-    assert rows["proposed"] == [page.category("Sales"), travel, travel, travel, -1, -1, -1, -1, page.category("Meals")]
-    assert page.columns["categories"][travel] == ["Travel", "Expenses:Travel", "travel"]
+    travel = widget_page.category("Travel")
+    assert rows["proposed"] == [
+        widget_page.category("Sales"),
+        travel,
+        travel,
+        travel,
+        -1,
+        -1,
+        -1,
+        -1,
+        widget_page.category("Meals"),
+    ]
+    assert widget_page.columns["categories"][travel] == ["Travel", "Expenses:Travel", "travel"]
 
 
 @pytest.mark.parametrize(
     "content",
     [{"action": "accept", "ids": ["other"]}, {"action": "assign", "ids": ["client"]}, {"action": "clear"}],
 )
-def test_a_page_of_another_review_is_refused(page, review, content):
-    assert page.ask(**content)[1]
+def test_a_page_of_another_review_is_refused(widget_page, review, content):
+    assert widget_page.ask(**content)[1]
     assert review.decisions.empty
-    assert page.state["undo"] == ""
+    assert widget_page.state["undo"] == ""
 
 
 def test_texts_of_the_books_have_no_control_characters(make_queue, ledgers):

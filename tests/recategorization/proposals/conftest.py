@@ -12,7 +12,7 @@ import accounting_analytics as aa
 
 
 @pytest.fixture(scope="session")
-def books(build):
+def builders(build):
     """Return builders of frames; tests do not modify them."""
     ledgers = make_chart(build)
 

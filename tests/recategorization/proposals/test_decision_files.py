@@ -17,9 +17,9 @@ from accounting_analytics.recategorization.decisions import TRANSACTION, read_de
 
 
 @pytest.fixture(scope="module")
-def lines(books):
+def card_and_bank_lines(builders):
     """Return two coffees, a supply, a formula, a split transaction, and a transfer."""
-    return books.payments(
+    return builders.payments(
         ("card", "-10.00", "SQ *BLUE BOTTLE"),
         ("card", "-30.00", "BLUE BOTTLE 1234"),
         ("bank", "-5.00", "STAPLES"),
@@ -31,16 +31,16 @@ def lines(books):
 
 
 @pytest.fixture(scope="module")
-def queue(books, lines):
-    return aa.uncategorized_queue(books_of(books.ledgers, lines))
+def queue(builders, card_and_bank_lines):
+    return aa.uncategorized_queue(books_of(builders.ledgers, card_and_bank_lines))
 
 
 @pytest.fixture
-def write(books):
+def write(builders):
     """Return a function that writes the groups of a queue, or its transactions."""
 
     def write(queue, file, time_zone="UTC", **options):
-        return write_decision_file(OpenQueue(queue, books.ledgers), file, time_zone=time_zone, **options)
+        return write_decision_file(OpenQueue(queue, builders.ledgers), file, time_zone=time_zone, **options)
 
     return write
 
@@ -91,11 +91,11 @@ def test_groups_are_written_largest_first_without_formulas(queue, file, write):
 
 
 @pytest.mark.parametrize("saved", [(",", "utf-8-sig"), (";", "utf-8"), ("\t", "utf-16")])
-def test_filled_in_groups_are_decided(books, queue, file, write, saved):
+def test_filled_in_groups_are_decided(builders, queue, file, write, saved):
     write(queue, file)
     filled = {"BLUE BOTTLE": "Expenses:Meals", "STAPLES": " cogs ", "TRANSFER": "Transfers"}
     fill_in(file, filled, *saved)
-    decided = aa.decide(queue, file, books_of(books.ledgers))
+    decided = aa.decide(queue, file, books_of(builders.ledgers))
     assert categories(decided) == {
         "txn-0-0": "meals", "txn-1-0": "meals", "txn-2-0": "cogs", "txn-5-0": "transfers",
     }  # fmt: skip
@@ -103,7 +103,7 @@ def test_filled_in_groups_are_decided(books, queue, file, write, saved):
 
 
 @pytest.mark.parametrize("options", [{}, {"by": TRANSACTION}])
-def test_a_workbook_is_filled_in(books, queue, file, write, options):
+def test_a_workbook_is_filled_in(builders, queue, file, write, options):
     workbook = file.with_suffix(".xlsx")
     count = write(queue, workbook, **options)
     assert count == write(queue, file, **options)
@@ -127,12 +127,12 @@ def test_a_workbook_is_filled_in(books, queue, file, write, options):
         if row[names.index("transaction_id" if options else "counterparty")].value in {"BLUE BOTTLE", "txn-0-0"}:
             row[0].value = "Meals"
     opened.save(workbook)
-    decided = aa.decide(queue, workbook, books_of(books.ledgers))
+    decided = aa.decide(queue, workbook, books_of(builders.ledgers))
     assert categories(decided) == {"txn-0-0": "meals"} | ({} if options else {"txn-1-0": "meals"})
     assert len(decided.attrs["notes"]) == 1
 
 
-def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_path, write):
+def test_transactions_have_precedence_over_their_group(builders, queue, file, tmp_path, write):
     write(queue, file, by=TRANSACTION)
     fill_in(file, {"txn-0-0": "Sales"})
     groups = tmp_path / "groups.csv"
@@ -141,33 +141,35 @@ def test_transactions_have_precedence_over_their_group(books, queue, file, tmp_p
     with file.open("a", newline="") as opened:
         csv.DictWriter(opened, cells_of(file)[0]).writerow({"category": "Meals", "group_id": group})
     assert [(key, text) for key, (text, _) in read_decisions(file).items()] == [(group, "Meals"), ("txn-0-0", "Sales")]
-    assert categories(aa.decide(queue, file, books_of(books.ledgers))) == {
+    assert categories(aa.decide(queue, file, books_of(builders.ledgers))) == {
         "txn-0-0": "sales",
         "txn-1-0": "meals",
     }
 
 
-def test_new_transactions_of_decided_groups_get_the_category(books, lines, queue, file, write):
+def test_new_transactions_of_decided_groups_get_the_category(builders, card_and_bank_lines, queue, file, write):
     monday = queue[~queue["transaction_id"].isin(["txn-0-0"])]
     write(monday, file)
     fill_in(file, {"BLUE BOTTLE": "Meals", "STAPLES": "Loan"})
-    tuesday = aa.uncategorized_queue(books_of(books.ledgers, lines[lines["journal_entry_id"] != "entry-2"]))
-    decided = aa.decide(tuesday, file, books_of(books.ledgers))
+    tuesday = aa.uncategorized_queue(
+        books_of(builders.ledgers, card_and_bank_lines[card_and_bank_lines["journal_entry_id"] != "entry-2"])
+    )
+    decided = aa.decide(tuesday, file, books_of(builders.ledgers))
     assert categories(decided) == {"txn-0-0": "meals", "txn-1-0": "meals"}
     undecided, absent = decided.attrs["notes"]
     assert undecided == "4 of 6 transactions not decided by hand."
     assert absent.startswith(f"1 of 2 decisions of {file} found no transaction of the queue")
     assert "'staples-" in absent
     assert absent.endswith("(row 5).")
-    unchanged = aa.decide(monday, file, books_of(books.ledgers))
+    unchanged = aa.decide(monday, file, books_of(builders.ledgers))
     assert unchanged.attrs["notes"] == ("4 of 6 transactions not decided by hand.",)
 
 
-def test_every_unusable_row_is_named(books, queue, file, write):
+def test_every_unusable_row_is_named(builders, queue, file, write):
     write(queue, file)
     fill_in(file, {"BLUE BOTTLE": "Meels", "STAPLES": "Bank", "TRANSFER": "Software"})
     with pytest.raises(InputError) as caught:
-        aa.decide(queue, file, books_of(books.ledgers))
+        aa.decide(queue, file, books_of(builders.ledgers))
     head, *problems = str(caught.value).splitlines()
     assert head == f"{file} cannot be used; correct these 3 problems:"
     expected = [

@@ -12,9 +12,9 @@ PARENT = "The category 'Cost of Goods' is a parent ledger; a ledger below it may
 
 
 @pytest.fixture(scope="module")
-def queue(books):
+def queue(builders):
     """Return a queue of two coffees, a supply and a split transaction."""
-    return books.queue(
+    return builders.queue(
         ("card", "-10.00", "SQ *BLUE BOTTLE"),
         ("card", "-30.00", "BLUE BOTTLE 1234"),
         ("bank", "-5.00", "STAPLES #12"),
@@ -22,24 +22,17 @@ def queue(books):
     )
 
 
-@pytest.fixture(scope="module")
-def groups(queue):
-    """Return the id of the group of each counterparty."""
-    found = aa.group_queue(queue)
-    return dict(zip(found["counterparty"], found["group_id"], strict=True))
-
-
 def reasons(proposals):
     columns = proposals[["updated_category_ledger_id", "rule"]].itertuples(index=False, name=None)
     return dict(zip(proposals["transaction_id"], columns, strict=True))
 
 
-def test_groups_and_transactions_are_decided(books, queue, groups):
+def test_groups_and_transactions_are_decided(builders, queue, groups):
     group = groups["BLUE BOTTLE"]
     decided = aa.decide(
         queue,
         {group: "Expenses:Meals", "txn-1-0": "Cost of Goods", "txn-2-0": "sales"},
-        books_of(books.ledgers),
+        books_of(builders.ledgers),
     )
     assert reasons(decided) == {
         "txn-1-0": ("cogs", "decided by hand"),
@@ -53,8 +46,8 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
         "1 payment, 5.00, proposed for 'Sales', which is revenue: check that refunds to customers are meant.",
     )
     Proposals.checked(decided)
-    assert len(aa.plan_recategorization(decided, books_of(books.ledgers))) == 3
-    reverse = aa.decide(queue, {"txn-1-0": "Cost of Goods", group: "Expenses:Meals"}, books_of(books.ledgers))
+    assert len(aa.plan_recategorization(decided, books_of(builders.ledgers))) == 3
+    reverse = aa.decide(queue, {"txn-1-0": "Cost of Goods", group: "Expenses:Meals"}, books_of(builders.ledgers))
     assert set(reverse["updated_category_ledger_id"]) == {"meals"}
 
 
@@ -66,26 +59,26 @@ def test_groups_and_transactions_are_decided(books, queue, groups):
         ("txn-3-0", "Meals", "'txn-3-0' is split: it has several categories"),
     ],
 )
-def test_unusable_decision_is_refused(books, queue, key, category, message):
+def test_unusable_decision_is_refused(builders, queue, key, category, message):
     with pytest.raises(InputError) as caught:
-        aa.decide(queue, {key: category}, books_of(books.ledgers))
+        aa.decide(queue, {key: category}, books_of(builders.ledgers))
     assert message in str(caught.value)
 
 
-def test_every_unusable_decision_is_named(books, queue):
+def test_every_unusable_decision_is_named(builders, queue):
     with pytest.raises(InputError, match=r"^the decisions cannot be used; correct these 22 problems:") as caught:
         aa.decide(
             queue,
             {**{f"a{number}": "Meals" for number in range(21)}, "txn-0-0": "Meels"},
-            books_of(books.ledgers),
+            books_of(builders.ledgers),
         )
     assert len(str(caught.value).splitlines()) == 22
     assert str(caught.value).endswith("\nand 2 more")
 
 
-def test_decisions_replace_rules(books, queue, groups, read_rules):
+def test_decisions_replace_rules(builders, queue, groups, read_rules):
     rules = read_rules("[[rule]]\nname = 'all'\nregex = 'BOTTLE|STAPLES'\ncategory = 'Sales'\n")
-    combined = aa.propose(queue, rules, books_of(books.ledgers), decisions={groups["STAPLES"]: "Cost of Goods"})
+    combined = aa.propose(queue, rules, books_of(builders.ledgers), decisions={groups["STAPLES"]: "Cost of Goods"})
     assert list(reasons(combined).items()) == [
         ("txn-1-0", ("sales", "all")),
         ("txn-0-0", ("sales", "all")),
@@ -98,36 +91,36 @@ def test_decisions_replace_rules(books, queue, groups, read_rules):
         PARENT,
         "2 payments, 40.00, proposed for 'Sales', which is revenue: check that refunds to customers are meant.",
     )
-    assert len(aa.plan_recategorization(combined, books_of(books.ledgers))) == 3
+    assert len(aa.plan_recategorization(combined, books_of(builders.ledgers))) == 3
 
 
-def test_later_decisions_replace_earlier_ones(books, queue, groups, tmp_path):
+def test_later_decisions_replace_earlier_ones(builders, queue, groups, tmp_path):
     file = tmp_path / "decisions.csv"
     file.write_text(f"category,group_id\nMeals,{groups['BLUE BOTTLE']}\n")
     decisions = [{groups["BLUE BOTTLE"]: "Sales", groups["STAPLES"]: "Sales"}, str(file), {"txn-1-0": "Transfers"}]
-    combined = aa.propose(queue, None, books_of(books.ledgers), decisions=decisions)
+    combined = aa.propose(queue, None, books_of(builders.ledgers), decisions=decisions)
     assert {key: category for key, (category, _) in reasons(combined).items()} == {
         "txn-0-0": "meals", "txn-1-0": "transfers", "txn-2-0": "sales",
     }  # fmt: skip
     assert combined.attrs["notes"][-2] == "3 proposals were replaced by later ones."
 
 
-def test_something_must_decide(books, queue):
+def test_something_must_decide(builders, queue):
     with pytest.raises(InputError, match="rules is of type NoneType, not Rules; load_rules"):
-        aa.propose(queue, None, books_of(books.ledgers))
+        aa.propose(queue, None, books_of(builders.ledgers))
     with pytest.raises(InputError, match="decisions is of type int, not Mapping or str or Path"):
-        aa.propose(queue, None, books_of(books.ledgers), decisions=[5])
+        aa.propose(queue, None, books_of(builders.ledgers), decisions=[5])
     with pytest.raises(InputError, match="decisions is of type int"):
-        aa.propose(queue, None, books_of(books.ledgers), decisions=5)
+        aa.propose(queue, None, books_of(builders.ledgers), decisions=5)
     with pytest.raises(InputError, match="decisions is of type list"):
-        aa.decide(queue, ["txn-0-0"], books_of(books.ledgers))
+        aa.decide(queue, ["txn-0-0"], books_of(builders.ledgers))
     with pytest.raises(InputError, match=r"decisions 'a\\x00b' contains a NUL character"):
-        aa.decide(queue, "a\0b", books_of(books.ledgers))
+        aa.decide(queue, "a\0b", books_of(builders.ledgers))
 
 
-def test_no_decisions_give_no_proposals(books, queue):
-    decided = aa.decide(queue, {}, books_of(books.ledgers))
-    assert len(decided) == len(aa.plan_recategorization(decided, books_of(books.ledgers))) == 0
+def test_no_decisions_give_no_proposals(builders, queue):
+    decided = aa.decide(queue, {}, books_of(builders.ledgers))
+    assert len(decided) == len(aa.plan_recategorization(decided, books_of(builders.ledgers))) == 0
 
 
 @pytest.mark.parametrize(
@@ -139,8 +132,8 @@ def test_no_decisions_give_no_proposals(books, queue):
         ("cogs-software", "Software", "cogs-software"),  # the name is ambiguous, the id decides
     ],
 )
-def test_both_columns_mean_one_ledger(books, ledger_id, name, expected):
-    assert Categories(books.ledgers).find_edited(ledger_id, name) == expected
+def test_both_columns_mean_one_ledger(builders, ledger_id, name, expected):
+    assert Categories(builders.ledgers).find_edited(ledger_id, name) == expected
 
 
 @pytest.mark.parametrize(
@@ -156,7 +149,7 @@ def test_both_columns_mean_one_ledger(books, ledger_id, name, expected):
         ("bank", "Bank", "'Bank' reports cash flow and cannot be a category"),
     ],
 )
-def test_unusable_categories_are_refused(books, ledger_id, name, message):
+def test_unusable_categories_are_refused(builders, ledger_id, name, message):
     with pytest.raises(InputError) as caught:
-        Categories(books.ledgers).find_edited(ledger_id, name)
+        Categories(builders.ledgers).find_edited(ledger_id, name)
     assert message in str(caught.value)

@@ -16,14 +16,14 @@ NOON = pd.Timestamp("2025-03-10T12:00:00Z")
 
 
 @pytest.fixture
-def queue_of(books):
+def queue_of(builders):
     """Return a function that makes a queue from (account, amount, description, day); it opposes `out` or `in`."""
 
     def build(*rows):
-        lines = books.payments(*(row[:3] for row in rows))
+        lines = builders.payments(*(row[:3] for row in rows))
         days = [row[3] if len(row) > 3 else number for number, row in enumerate(rows) for _ in range(2)]
         instants = pd.Series([NOON + pd.Timedelta(days=day) for day in days], dtype=lines["datetime"].dtype)
-        return aa.uncategorized_queue(books_of(books.ledgers, lines.assign(datetime=instants)))
+        return aa.uncategorized_queue(books_of(builders.ledgers, lines.assign(datetime=instants)))
 
     return build
 
@@ -32,9 +32,9 @@ def shown(groups, *columns):
     return list(groups[list(columns)].itertuples(index=False, name=None))
 
 
-def test_rows_that_a_queue_has_twice_are_refused(queue_of, books):
+def test_rows_that_a_queue_has_twice_are_refused(queue_of, builders):
     queue = queue_of(("card", "-10.10", "BLUE BOTTLE"))
-    for use in (aa.group_queue, lambda queue: aa.decide(queue, {}, books_of(books.ledgers))):
+    for use in (aa.group_queue, lambda queue: aa.decide(queue, {}, books_of(builders.ledgers))):
         use(queue)
         with pytest.raises(FrameError, match="the queue has 1 transaction more than once: txn-0-0"):
             use(pd.concat([queue, queue]))
@@ -96,7 +96,7 @@ def test_transfers_are_apart(queue_of):
     assert groups.attrs["notes"][1].startswith("4 likely transfers between own accounts")
 
 
-def test_a_part_of_the_queue_has_the_same_groups(queue_of, books):
+def test_a_part_of_the_queue_has_the_same_groups(queue_of, builders):
     queue = queue_of(
         ("bank", "-500.00", "ONLINE TRANSFER", 0),
         ("card", "500.00", "PAYMENT THANK YOU", 7),
@@ -110,12 +110,12 @@ def test_a_part_of_the_queue_has_the_same_groups(queue_of, books):
     for group_id, kind in zip(groups["group_id"], groups["kind"], strict=True):
         part = queue[queue["group_id"] == group_id]
         assert shown(aa.group_queue(part), "group_id", "kind") == [(group_id, kind)]
-        assert len(aa.decide(part, {group_id: "Meals"}, books_of(books.ledgers))) == len(part)
+        assert len(aa.decide(part, {group_id: "Meals"}, books_of(builders.ledgers))) == len(part)
 
 
-def test_splits_are_apart(books):
+def test_splits_are_apart(builders):
     split = ("card", "-50.00", "ULINE", ("out", "20.00"), ("meals", "30.00"))
-    groups = aa.group_queue(books.queue(split, ("card", "-10.00", "ULINE")))
+    groups = aa.group_queue(builders.queue(split, ("card", "-10.00", "ULINE")))
     assert shown(groups, "kind", "counterparty", "amount") == [
         ("counterparty", "ULINE", Decimal("-10.00")),
         ("split", "ULINE", Decimal("-20.00")),
@@ -126,27 +126,27 @@ def test_splits_are_apart(books):
     )
 
 
-def test_transactions_are_counted_not_rows(books):
-    lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
-    queue = aa.uncategorized_queue(books_of(books.ledgers, lines))
+def test_transactions_are_counted_not_rows(builders):
+    lines = builders.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")])
+    queue = aa.uncategorized_queue(books_of(builders.ledgers, lines))
     assert len(queue) == 2
     groups = aa.group_queue(queue)
     assert shown(groups, "kind", "transaction_count", "amount") == [("split", 1, Decimal("-100.00"))]
     assert groups.attrs["notes"] == ("1 split transaction, listed apart and not decided by group.",)
 
 
-def test_withheld_amounts_are_no_payment(books, read_rules):
+def test_withheld_amounts_are_no_payment(builders, read_rules):
     """Of wages with tax withheld the counterparty was paid the cash; what is uncategorized are the whole wages."""
-    lines = books.payments(("bank", "-750.00", "PAYROLL", ("loan", "-250.00"), ("out", "1000.00")))
-    queue = aa.uncategorized_queue(books_of(books.ledgers, lines[lines["id"] != "line-0-1"]))
+    lines = builders.payments(("bank", "-750.00", "PAYROLL", ("loan", "-250.00"), ("out", "1000.00")))
+    queue = aa.uncategorized_queue(books_of(builders.ledgers, lines[lines["id"] != "line-0-1"]))
     assert shown(queue, "transaction_amount", "uncategorized_amount") == [(Decimal("-750.00"), Decimal("-1000.00"))]
     (group,) = aa.group_queue(queue).itertuples()
     assert (group.counterparty, group.amount) == ("PAYROLL", Decimal("-1000.00"))
     rules = read_rules("[[rule]]\nname = 'payroll'\ncontains = 'PAYROLL'\nmax_amount = 750\ncategory = 'Meals'\n")
-    assert shown(aa.propose(queue, rules, books_of(books.ledgers)), "rule", "transaction_amount") == [
+    assert shown(aa.propose(queue, rules, books_of(builders.ledgers)), "rule", "transaction_amount") == [
         ("payroll", Decimal("-750.00"))
     ]
-    assert shown(aa.report_rules(queue, rules, books_of(books.ledgers)), "transaction_count", "amount") == [
+    assert shown(aa.report_rules(queue, rules, books_of(builders.ledgers)), "transaction_count", "amount") == [
         (1, Decimal("-750.00"))
     ]
 
@@ -189,8 +189,8 @@ AMOUNTS = st.sampled_from(["-1.00", "1.00", "-2.00", "2.00"])
         max_size=12,
     )
 )
-def test_every_transaction_is_in_one_group(books, rows):
-    queue = books.queue(*rows)
+def test_every_transaction_is_in_one_group(builders, rows):
+    queue = builders.queue(*rows)
     groups = aa.group_queue(queue)
     assert groups["transaction_count"].sum() == len(queue)
     assert sum(groups["amount"]) == sum(queue["uncategorized_amount"])

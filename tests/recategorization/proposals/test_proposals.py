@@ -11,9 +11,9 @@ from accounting_analytics.core.schemas import Proposals, RuleReports
 
 
 @pytest.fixture
-def queue(books):
+def queue(builders):
     """Return a queue of five transactions."""
-    return books.queue(
+    return builders.queue(
         ("bank", "-4.50", "SQ *BLUE"),
         ("bank", "-120.00", "SQ *CATERING"),
         ("card", "-50.00", "SQ *CARD"),
@@ -23,9 +23,9 @@ def queue(books):
 
 
 @pytest.fixture
-def proposed(books, queue, read_rules):
+def proposed(builders, queue, read_rules):
     """Return a function that makes proposals from rules given as TOML text."""
-    return lambda text: aa.propose(queue, read_rules(text), books_of(books.ledgers))
+    return lambda text: aa.propose(queue, read_rules(text), books_of(builders.ledgers))
 
 
 def rule(name, **keys):
@@ -77,10 +77,10 @@ def test_ledgers_that_cannot_be_used_are_refused(proposed, keys, message):
     assert message in str(caught.value)
 
 
-def test_uncategorized_ledger_outside_the_queue_is_refused(books, queue, read_rules):
+def test_uncategorized_ledger_outside_the_queue_is_refused(builders, queue, read_rules):
     outflows = queue[queue["direction"] == "outflow"].reset_index(drop=True)
     with pytest.raises(RulesError, match="uncategorized"):
-        aa.propose(outflows, read_rules(rule("all", contains="CHECK", category="in")), books_of(books.ledgers))
+        aa.propose(outflows, read_rules(rule("all", contains="CHECK", category="in")), books_of(builders.ledgers))
 
 
 def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
@@ -104,26 +104,30 @@ def test_unknown_category_is_refused_only_if_its_rule_matches(proposed):
     ("bound", "count"),
     [("9999999999999.98", 0), ("9999999999999.99", 1)],
 )
-def test_bounds_are_exact_and_inclusive(books, read_rules, bound, count):
-    large = books.queue(("bank", "-9999999999999.99", ""))
+def test_bounds_are_exact_and_inclusive(builders, read_rules, bound, count):
+    large = builders.queue(("bank", "-9999999999999.99", ""))
     rules = read_rules(rule("all", regex=".", category="Meals", max_amount=bound))
-    assert len(aa.propose(large, rules, books_of(books.ledgers))) == count
+    assert len(aa.propose(large, rules, books_of(builders.ledgers))) == count
 
 
-def test_a_transaction_with_two_uncategorized_parts_counts_once(books, read_rules):
-    lines = books.lines([("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")], [("bank", "-1.00"), ("out", "1.00")])
-    queue = aa.uncategorized_queue(books_of(books.ledgers, lines))
+def test_a_transaction_with_two_uncategorized_parts_counts_once(builders, read_rules):
+    lines = builders.lines(
+        [("bank", "-100.00"), ("out", "60.00"), ("in", "40.00")], [("bank", "-1.00"), ("out", "1.00")]
+    )
+    queue = aa.uncategorized_queue(books_of(builders.ledgers, lines))
     assert len(queue) == 3
     none = read_rules(rule("none", contains="nothing like it", category="meals"))
-    assert aa.propose(queue, none, books_of(books.ledgers)).attrs["notes"][0] == "2 of 2 transactions matched no rule."
-    report = aa.report_rules(queue, read_rules(rule("all", regex=".*", category="meals")), books_of(books.ledgers))
+    assert (
+        aa.propose(queue, none, books_of(builders.ledgers)).attrs["notes"][0] == "2 of 2 transactions matched no rule."
+    )
+    report = aa.report_rules(queue, read_rules(rule("all", regex=".*", category="meals")), books_of(builders.ledgers))
     assert (report["transaction_count"].tolist(), report["amount"].tolist()) == ([2], [-101.0])
 
 
 @pytest.fixture(scope="module")
-def lines(books):
+def coffee_lines(builders):
     """Return four uncategorized transactions, four of one category, a split and a transfer."""
-    return books.payments(
+    return builders.payments(
         ("card", "-10.00", "COFFEE"),
         ("card", "-30.30", "COFFEE 1234"),
         ("bank", "-5.00", "TEA"),
@@ -138,13 +142,13 @@ def lines(books):
 
 
 @pytest.fixture
-def report(books, lines, read_rules):
+def report_of_rules(builders, coffee_lines, read_rules):
     """Return a function that reports rules given as TOML text."""
 
-    def run(text, *, line_entries=lines):
-        queue, rules = aa.uncategorized_queue(books_of(books.ledgers, lines)), read_rules(text)
-        reported = aa.report_rules(queue, rules, books_of(books.ledgers, line_entries))
-        assert reported["transaction_count"].sum() == len(aa.propose(queue, rules, books_of(books.ledgers)))
+    def run(text, *, line_entries=coffee_lines):
+        queue, rules = aa.uncategorized_queue(books_of(builders.ledgers, coffee_lines)), read_rules(text)
+        reported = aa.report_rules(queue, rules, books_of(builders.ledgers, line_entries))
+        assert reported["transaction_count"].sum() == len(aa.propose(queue, rules, books_of(builders.ledgers)))
         return RuleReports.checked(reported)
 
     return run
@@ -155,8 +159,8 @@ def cells(reported, *columns):
     return list(reported[list(columns)].fillna("").itertuples(index=False, name=None))
 
 
-def test_each_rule_is_reported(report):
-    reported = report(
+def test_each_rule_is_reported(report_of_rules):
+    reported = report_of_rules(
         rule("coffee", contains="coffee", category="Meals")
         + rule("large", contains="coffee", category="Sales", min_amount="30")
         + rule("parts", contains="parts", category="Cost of Goods")
@@ -186,16 +190,16 @@ def test_each_rule_is_reported(report):
     )
 
 
-def test_categories_that_cannot_be_used_are_noted(report):
-    (_, note) = report(rule("lost", contains="zeppelin", category="Meels")).attrs["notes"]
+def test_categories_that_cannot_be_used_are_noted(report_of_rules):
+    (_, note) = report_of_rules(rule("lost", contains="zeppelin", category="Meels")).attrs["notes"]
     assert note == "Rule 'lost' at line 1: no discovered ledger matches 'Meels'; did you mean 'Meals'?"
 
 
-def test_without_lines_only_the_queue_is_compared(report, books):
-    reported = report(
+def test_without_lines_only_the_queue_is_compared(report_of_rules, builders):
+    reported = report_of_rules(
         rule("coffee", contains="coffee", category="Meals") + rule("parts", contains="parts", category="Meals"),
         line_entries=None,
     )
     assert cells(reported, "status", "agreeing_count", "contradicting_count") == [("decides", 0, 0), ("dead", 0, 0)]
     with pytest.raises(InputError, match="queue is of type list"):
-        aa.report_rules([], None, books_of(books.ledgers))
+        aa.report_rules([], None, books_of(builders.ledgers))

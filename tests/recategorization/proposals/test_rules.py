@@ -190,41 +190,41 @@ ledger = "Card"
 
 
 @pytest.fixture
-def queue(books):
+def queue(builders):
     """Return a queue of two pizzas, a refund of one, and a split."""
     text = 'SQ *Joe\'s "Pizza" 1234'
     parts = ("out", "20.00"), ("meals", "30.00")
-    return books.queue(
+    return builders.queue(
         ("card", "-10.00", text), ("card", "-30.00", text), ("card", "5.00", text), ("card", "-50.00", text, *parts)
     )
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_appended_rule_decides_like_its_group(books, queue, tmp_path, newline):
+def test_appended_rule_decides_like_its_group(builders, queue, tmp_path, newline):
     file = tmp_path / "rules.toml"
     file.write_bytes(EXISTING.replace("\n", newline).encode())
     group = aa.group_queue(queue)["group_id"][0]
-    assert add_rule(file, OpenQueue(queue, books.ledgers), group, "meals") == ADDED
+    assert add_rule(file, OpenQueue(queue, builders.ledgers), group, "meals") == ADDED
     assert file.read_bytes().decode() == (EXISTING.rstrip("\n") + "\n\n" + ADDED).replace("\n", newline)
-    proposed = aa.propose(queue[queue["transaction_id"] != "txn-3-0"], aa.load_rules(file), books_of(books.ledgers))
-    decided = aa.decide(queue, {group: "meals"}, books_of(books.ledgers))
+    proposed = aa.propose(queue[queue["transaction_id"] != "txn-3-0"], aa.load_rules(file), books_of(builders.ledgers))
+    decided = aa.decide(queue, {group: "meals"}, books_of(builders.ledgers))
     columns = ["transaction_id", "updated_category_ledger_id"]
     assert proposed[columns].to_numpy().tolist() == decided[columns].to_numpy().tolist()
 
 
-def test_rule_of_some_days_is_named_after_them(books, queue, tmp_path):
+def test_rule_of_some_days_is_named_after_them(builders, queue, tmp_path):
     file = tmp_path / "rules.toml"
     group = aa.group_queue(queue)["group_id"][0]
-    rule = add_rule(file, OpenQueue(queue, books.ledgers), group, "meals", day_of_month="1-5, 15")
+    rule = add_rule(file, OpenQueue(queue, builders.ledgers), group, "meals", day_of_month="1-5, 15")
     days = 'day_of_month = "1-5, 15"\n'
     assert rule == ADDED.replace('Card"\ncounterparty', 'Card, day 1-5, 15"\ncounterparty') + days
     with pytest.raises(RulesError, match="day_of_month: must be days from 1 to 31"):
-        add_rule(file, OpenQueue(queue, books.ledgers), group, "meals", day_of_month="32")
+        add_rule(file, OpenQueue(queue, builders.ledgers), group, "meals", day_of_month="32")
     assert file.read_text() == rule
 
 
-def test_refused_rules_change_nothing(books, queue, tmp_path):
-    file, opened = tmp_path / "rules.toml", OpenQueue(queue, books.ledgers)
+def test_refused_rules_change_nothing(builders, queue, tmp_path):
+    file, opened = tmp_path / "rules.toml", OpenQueue(queue, builders.ledgers)
     add_rule(file, opened, "txn-0-0", "Expenses:Meals")  # the rule of its group
     for key, error, message in (
         ("txn-1-0", RulesError, "has two rules named"),

@@ -9,9 +9,9 @@ from accounting_analytics.recategorization.suggestions import SUGGESTED
 
 
 @pytest.fixture
-def queue(books):
+def queue(builders):
     """Return a queue of four payments and a likely transfer."""
-    return books.queue(
+    return builders.queue(
         ("bank", "-4.50", "COFFEE"),
         ("bank", "-120.00", "HOSTING"),
         ("card", "-50.00", "PARTS"),
@@ -40,9 +40,11 @@ def by_text(proposals):
     return {text: (rule, category) for text, rule, category in zip(*columns, strict=True)}
 
 
-def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
+def test_suggestions_fill_what_is_left(queue, rules, suggestions, builders):
     hosting = queue.loc[queue["description"] == "HOSTING", "transaction_id"].iloc[0]
-    proposals = aa.propose(queue, rules, books_of(books.ledgers), decisions={hosting: "sales"}, suggestions=suggestions)
+    proposals = aa.propose(
+        queue, rules, books_of(builders.ledgers), decisions={hosting: "sales"}, suggestions=suggestions
+    )
     assert by_text(proposals) == {
         "HOSTING": ("decided by hand", "sales"),
         "PARTS": (SUGGESTED, "expenses"),
@@ -55,22 +57,22 @@ def test_suggestions_fill_what_is_left(queue, rules, suggestions, books):
     assert "1 proposal is a suggestion: check before applying." in aa.notes(proposals)
 
 
-def test_suggestions_for_another_queue_are_counted(queue, suggestions, books):
+def test_suggestions_for_another_queue_are_counted(queue, suggestions, builders):
     shorter = queue[queue["description"] != "PARTS"]
-    proposals = aa.propose(shorter, None, books_of(books.ledgers), suggestions=suggestions)
+    proposals = aa.propose(shorter, None, books_of(builders.ledgers), suggestions=suggestions)
     assert len(proposals) == 2
     assert "1 suggestion for transactions that are not in the queue: txn-2-0." in aa.notes(proposals)
 
 
-def test_a_suggestion_that_cannot_be_a_category_is_refused(queue, suggestions, books):
+def test_a_suggestion_that_cannot_be_a_category_is_refused(queue, suggestions, builders):
     edited = suggestions.assign(updated_category_ledger_id="bank", updated_category_ledger_name=None)
     with pytest.raises(InputError, match="reports cash flow"):
-        aa.propose(queue, None, books_of(books.ledgers), suggestions=edited)
+        aa.propose(queue, None, books_of(builders.ledgers), suggestions=edited)
 
 
-def test_transfers_are_proposed_apart(queue, rules, books):
-    assert set(by_text(aa.propose(queue, rules, books_of(books.ledgers)))) == {"COFFEE"}
-    proposals = aa.propose(queue, rules, books_of(books.ledgers), transfers=True)
+def test_transfers_are_proposed_apart(queue, rules, builders):
+    assert set(by_text(aa.propose(queue, rules, books_of(builders.ledgers)))) == {"COFFEE"}
+    proposals = aa.propose(queue, rules, books_of(builders.ledgers), transfers=True)
     assert by_text(proposals) == {
         "CARD PAYMENT": ("likely transfer", "transfers"),
         "THANK YOU": ("likely transfer", "transfers"),
@@ -85,8 +87,8 @@ def test_transfers_are_proposed_apart(queue, rules, books):
     )
 
 
-def test_transfers_without_their_ledger_are_noted(queue, rules, books):
-    ledgers = books.ledgers[books.ledgers["id"] != "transfers"]
+def test_transfers_without_their_ledger_are_noted(queue, rules, builders):
+    ledgers = builders.ledgers[builders.ledgers["id"] != "transfers"]
     proposals = aa.propose(queue, rules, books_of(ledgers), transfers=True)
     assert len(proposals) == 1
     assert any("is not among these ledgers, so none is proposed" in note for note in aa.notes(proposals))
