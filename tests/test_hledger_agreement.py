@@ -30,8 +30,8 @@ from hledger_journals import (
     day_after,
     generated,
     journal_of,
+    output_of,
     require,
-    run,
 )
 from long_cases import also_long
 
@@ -86,13 +86,13 @@ def hledger_balances(case, *options):
     """Balances in USD that ``hledger balance`` prints, by account, without zeros."""
     arguments = ("hledger", "-f", case.journal, "balance", "--flat", "--no-total", "--output-format", "csv")
     patterns = [f"acct:{anchored(account)}" for account in case.cash]
-    rows = csv.DictReader(io.StringIO(run(*arguments, "--layout", "bare", *options, *patterns, "cur:USD")))
+    rows = csv.DictReader(io.StringIO(output_of(*arguments, "--layout", "bare", *options, *patterns, "cur:USD")))
     return {row["account"]: Decimal(row["balance"]) for row in rows}
 
 
 def ledger_related(case, start_date, end_date):
     """Balances in USD that ``ledger balance --related --invert`` prints, by account, without zeros."""
-    printed = run(
+    printed = output_of(
         *("ledger", "--args-only", "--file", case.journal, "balance", "--flat", "--no-total"),
         *("--related", "--invert", "--begin", start_date, "--end", day_after(end_date)),
         *("--balance-format", "%(account)|%(scrub(display_total))#"),
@@ -174,7 +174,7 @@ def test_an_opened_journal_has_hledgers_cash_flow(case, start_date, end_date):
 def test_generated_books_have_enough_cash_entries(case):
     _, recomputed = reports(case, BOOKS_BEGIN, BOOKS_END)
     assert len(recomputed.lines) > 500
-    printed = run("hledger", "-f", case.journal, "print", "-O", "csv", f"acct:{anchored(CARD)}")
+    printed = output_of("hledger", "-f", case.journal, "print", "-O", "csv", f"acct:{anchored(CARD)}")
     accounts = {}
     for row in csv.DictReader(io.StringIO(printed)):
         accounts.setdefault(row["txnidx"], set()).add(row["account"])

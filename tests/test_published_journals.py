@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from hledger_journals import anchored, monthly_report, require, run
+from hledger_journals import anchored, monthly_report, output_of, require
 from statement_checks import row_units
 
 import accounting_analytics as aa
@@ -423,7 +423,7 @@ def test_figures_are_those_of_beancount(name, tmp_path):
     journal = BEANCOUNT[name]
     file = journal.write(tmp_path, ".beancount")
     books = opened(journal, file)
-    printed = run(str(Path(sys.executable).parent / "bean-query"), "--format", "csv", str(file), _SUMS)
+    printed = output_of(str(Path(sys.executable).parent / "bean-query"), "--format", "csv", str(file), _SUMS)
     expected = defaultdict(Decimal)
     for row in csv.DictReader(io.StringIO(printed)):
         is_opening = row["account"] in {"Equity:Opening-Balances", "Equity:Start"}

@@ -33,7 +33,7 @@ def ledger(ledger_id, name, of_type="asset", side="debit"):
     return ledger_id, name, of_type, sub_type, side, None, False
 
 
-def lines(*entries):
+def lines_of(*entries):
     """Return line entries: each entry is its days before the last one, its text, amount, and two ledgers."""
     return line_frame(
         [

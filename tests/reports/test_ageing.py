@@ -10,14 +10,14 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from invoiced_books import CHART, LAST, bill, bill_paid, chart, invoice, ledger, lines, payment
+from invoiced_books import CHART, LAST, bill, bill_paid, chart, invoice, ledger, lines_of, payment
 
 import accounting_analytics as aa
 
 
 def aged(*entries, **options):
     """Return what is open on the last day."""
-    return aa.ageing(aa.Books(lines(*entries), chart(), time_zone="UTC"), as_of=LAST, **options)
+    return aa.ageing(aa.Books(lines_of(*entries), chart(), time_zone="UTC"), as_of=LAST, **options)
 
 
 def open_items(*entries):
@@ -269,12 +269,12 @@ def test_payables_are_positive_too():
     assert [one.name for one in aged(*entries, accounts=["Payables"]).accounts] == ["Payables"]
     with pytest.raises(aa.errors.InputError, match="no ledger is an account of type accounts_receivable"):
         aa.ageing(
-            aa.Books(lines(*entries), chart([row for row in CHART if row[0] not in {"ar", "ap"}]), time_zone="UTC"),
+            aa.Books(lines_of(*entries), chart([row for row in CHART if row[0] not in {"ar", "ap"}]), time_zone="UTC"),
             as_of=LAST,
         )
     with pytest.raises(aa.errors.InputError, match="is not a figure: give a ledger"):
         result["Payables", "30-60"]
-    once = lines(*entries)
+    once = lines_of(*entries)
     with pytest.raises(aa.errors.FrameError, match="a line entry id occurs more than once"):
         aa.ageing(aa.Books(pd.concat([once, once]), chart(), time_zone="UTC"), as_of=LAST)
 
@@ -302,7 +302,7 @@ def test_demo_receivables_sum_to_the_balance_sheet(demo_company):
 
 def test_the_sign_is_that_of_the_type():
     rows = [(*row[:4], {"ar": "credit", "ap": "debit"}.get(row[0], row[4]), *row[5:]) for row in CHART]
-    entries = lines(invoice(5, "Invoice 7 to Deli", "700.00"), bill(4, "Bill 3 from Roaster", "40.00"))
+    entries = lines_of(invoice(5, "Invoice 7 to Deli", "700.00"), bill(4, "Bill 3 from Roaster", "40.00"))
     result = aa.ageing(aa.Books(entries, chart(rows), time_zone="UTC"), as_of=LAST)
     assert (result["Receivables", "total"].amount, result["Payables", "total"].amount) == (700.0, 40.0)
 
@@ -318,7 +318,7 @@ PARENTS = {"ada": "ar", "bob": "ar", "eu": "ar", "eu-bob": "eu"}
 
 
 def test_ledgers_below_are_parties():
-    entries = lines(
+    entries = lines_of(
         (50, "Consulting", "400.00", "ada", "sales"),
         (40, "Consulting", "180.00", "eu-bob", "sales"),
         (30, "Invoice 5 to Ada", "90.00", "ar", "sales"),
@@ -337,7 +337,7 @@ def test_ledgers_below_are_parties():
 
 
 def test_ledgers_without_ages_are_refused():
-    entries = lines(invoice(5, "Invoice 7 to Deli", "700.00"), (4, "Invoice 8 to Ada", "1.00", "ada", "sales"))
+    entries = lines_of(invoice(5, "Invoice 7 to Deli", "700.00"), (4, "Invoice 8 to Ada", "1.00", "ada", "sales"))
     for accounts, message in (
         (["Bank"], "'Bank' reports cash flow; ages are those of receivables"),
         (["Sales"], "'Sales' is of type revenue; ages are those of receivables"),
@@ -454,7 +454,9 @@ ACCOUNTS = st.lists(
 def test_random_accounts_are_matched_as_their_entries_say(entries, ledger_id):
     sides = {"ar": ("ar", "sales"), "ap": ("costs", "ap")}[ledger_id]
     rows = [(one.days, one.text, f"{abs(one.units)}.00", *(sides if one.units > 0 else sides[::-1])) for one in entries]
-    account = aa.ageing(aa.Books(lines(*rows), chart(), time_zone="UTC"), as_of=LAST, accounts=[ledger_id]).accounts[0]
+    account = aa.ageing(aa.Books(lines_of(*rows), chart(), time_zone="UTC"), as_of=LAST, accounts=[ledger_id]).accounts[
+        0
+    ]
     found = {int(one.item.id.split("-")[1]): one.open_units for one in account.items}
     assert found == {at: 100 * units for at, units in enumerate(Oracle(entries).left) if units}
     owed = {one.party for one in entries if one.units > 0}
@@ -475,7 +477,7 @@ ENTRIES = st.lists(
 @given(ENTRIES, st.integers(0, 200))
 @settings(max_examples=60)
 def test_the_rows_sum_to_the_balance_sheet(entries, days):
-    books = lines(
+    books = lines_of(
         *(
             (one, text, f"{units}.00", *(("costs", ledger) if is_debit else (ledger, "costs")))
             for one, text, units, is_debit, ledger in entries

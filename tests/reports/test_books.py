@@ -24,7 +24,7 @@ CALLS = (
 
 
 @pytest.fixture(scope="module")
-def books(demo_company):
+def may_books(demo_company):
     """Return the books of the demo company, with a report of the service."""
     return aa.load_books(demo_company.client, MAY, progress=False)
 
@@ -35,8 +35,8 @@ def texts(books):
 
 
 @pytest.fixture(scope="module")
-def expected(books):
-    return texts(books)
+def expected(may_books):
+    return texts(may_books)
 
 
 def test_copies_are_the_books_and_pickles_find_everything_again(demo_company, expected):
@@ -66,23 +66,23 @@ def test_a_cell_that_runs_again_gives_the_same(demo_company, expected):
     assert texts(aa.Books(again.lines, again.ledgers, MAY, **options)) == expected
 
 
-def test_frames_are_yours_to_change(books, expected):
-    lines, ledgers = books.lines, books.ledgers
+def test_frames_are_yours_to_change(may_books, expected):
+    lines, ledgers = may_books.lines, may_books.ledgers
     lines["signed_amount"] = 0.0
     lines["mine"] = "x"
     ledgers["name"] = "renamed"
     lines.attrs.clear()
-    assert "mine" not in books.lines
-    assert texts(books) == expected
-    assert books.lines.attrs["load"]["lines"] == len(books.lines)
+    assert "mine" not in may_books.lines
+    assert texts(may_books) == expected
+    assert may_books.lines.attrs["load"]["lines"] == len(may_books.lines)
 
 
-def test_other_days_are_those_of_an_argument(books):
-    april = books.of("2026-04")
-    assert aa.income_statement(april).to_json() == aa.income_statement(books, "2026-04").to_json()
-    assert books.period == aa.Period.parse(MAY, time_zone=books.time_zone)
+def test_other_days_are_those_of_an_argument(may_books):
+    april = may_books.of("2026-04")
+    assert aa.income_statement(april).to_json() == aa.income_statement(may_books, "2026-04").to_json()
+    assert may_books.period == aa.Period.parse(MAY, time_zone=may_books.time_zone)
     with pytest.raises(IncompleteLoadError, match="the load covers Jan 2025 to May 2026"):
-        aa.recompute_cash_flow(books, "2026-06")
+        aa.recompute_cash_flow(may_books, "2026-06")
 
 
 def test_days_that_cannot_be_loaded_are_refused(demo_company):
@@ -92,13 +92,13 @@ def test_days_that_cannot_be_loaded_are_refused(demo_company):
         aa.load_books(demo_company.client, MAY, since="2026-06-01", progress=False)
 
 
-def test_lines_in_an_engine_are_not_in_pandas(books):
+def test_lines_in_an_engine_are_not_in_pandas(may_books):
     polars = pytest.importorskip("polars")
-    lazy = polars.from_pandas(books.lines.drop(columns="local_date")).lazy()
-    scanned = aa.Books(lazy, books.ledgers, MAY, time_zone=books.time_zone)
-    figures = [aa.income_statement(one)["net_income", MAY].exact() for one in (books, scanned)]
+    lazy = polars.from_pandas(may_books.lines.drop(columns="local_date")).lazy()
+    scanned = aa.Books(lazy, may_books.ledgers, MAY, time_zone=may_books.time_zone)
+    figures = [aa.income_statement(one)["net_income", MAY].exact() for one in (may_books, scanned)]
     assert figures[0] == figures[1]
-    chosen = books.lines.head()
+    chosen = may_books.lines.head()
     pandas_only = (
         aa.uncategorized_queue,
         aa.outlook,
@@ -112,8 +112,8 @@ def test_lines_in_an_engine_are_not_in_pandas(books):
             call(scanned)
 
 
-def test_books_show_company_days_opening_and_next_call(books):
-    shown = books._repr_html_()
+def test_books_show_company_days_opening_and_next_call(may_books):
+    shown = may_books._repr_html_()
     for text in (
         "Harbor Lane Coffee Roasters",
         "Jan 2025 to May 2026 (America/New_York)",
@@ -122,9 +122,9 @@ def test_books_show_company_days_opening_and_next_call(books):
     ):
         assert text in shown
     assert "aa.income_statement(books, &quot;2026-05&quot;" in shown
-    later = aa.Books(books.lines, books.ledgers, ("2026-01-01", "2026-12-31"))
+    later = aa.Books(may_books.lines, may_books.ledgers, ("2026-01-01", "2026-12-31"))
     assert 'aa.income_statement(books, "2026-05"' in later.explain()  # the last month with lines
-    left_out = books.with_lines(books.lines[books.lines["ledger_name"] != "Rent"], label="without rent")
+    left_out = may_books.with_lines(may_books.lines[may_books.lines["ledger_name"] != "Rent"], label="without rent")
     assert "without rent: 17 lines left out" in left_out.explain()
-    assert isinstance(books.frame, pd.DataFrame)
-    assert list(books.frame["fact"])[-1] == "Next"
+    assert isinstance(may_books.frame, pd.DataFrame)
+    assert list(may_books.frame["fact"])[-1] == "Next"

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(scope="module")
-def books(tmp_path_factory):
+def book_files(tmp_path_factory):
     """Return the paths of books with decimals and with floats, and the chart of accounts."""
     folder = tmp_path_factory.mktemp("books")
     benchmark = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "recompute.py"))
@@ -42,8 +42,8 @@ def books(tmp_path_factory):
         ("floats", "Asia/Tokyo", False),
     ],
 )
-def test_spark_makes_the_report_of_pandas(spark_session, books, amounts, session_zone, lines):
-    paths, ledgers = books
+def test_spark_makes_the_report_of_pandas(spark_session, book_files, amounts, session_zone, lines):
+    paths, ledgers = book_files
     spark_session.conf.set("spark.sql.session.timeZone", session_zone)
     on_spark = spark_session.read.parquet(str(paths[amounts]))
     table = pq.read_table(paths[amounts])

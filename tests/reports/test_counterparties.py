@@ -8,14 +8,14 @@ MONTH = "2026-05"
 
 
 @pytest.fixture(scope="module")
-def books(demo_company):
+def may_books(demo_company):
     return aa.load_books(demo_company.client, MONTH, progress=False)
 
 
 @pytest.fixture(scope="module")
-def frame(books):
+def frame(may_books):
     """Return all line entries with their counterparties."""
-    return aa.analysis_frame(books, (books.extent.days.start_date, books.extent.days.end_date))
+    return aa.analysis_frame(may_books, (may_books.extent.days.start_date, may_books.extent.days.end_date))
 
 
 def test_an_entry_has_one_counterparty(frame):
@@ -27,21 +27,21 @@ def test_an_entry_has_one_counterparty(frame):
     assert not named.str.contains("DEPRECIATION|ACCRUAL|^INVOICE|^PAYMENT OF").any()
 
 
-def test_queue_has_the_counterparty_of_the_entry(books, frame):
-    queue = aa.uncategorized_queue(books, "2025-01/2026-06")
+def test_queue_has_the_counterparty_of_the_entry(may_books, frame):
+    queue = aa.uncategorized_queue(may_books, "2025-01/2026-06")
     of_entry = frame.drop_duplicates("journal_entry_id").set_index("journal_entry_id")["counterparty"]
     assert queue["counterparty"].tolist() == of_entry.reindex(queue["journal_entry_id"]).tolist()
 
 
-def test_bridges_and_rhythms_have_no_others(books, frame):
+def test_bridges_and_rhythms_have_no_others(may_books, frame):
     known = set(frame["counterparty"]) | {""}
-    steps = aa.bridge(books, MONTH).steps
+    steps = aa.bridge(may_books, MONTH).steps
     assert {one.counterparty for one in steps} <= known | {"transfers", "other"}
-    assert set(aa.recurring_payments(books).frame["counterparty"]) <= known
+    assert set(aa.recurring_payments(may_books).frame["counterparty"]) <= known
 
 
-def test_parties_of_open_items_are_counterparties(books, frame):
-    items = aa.ageing(books).open_items
+def test_parties_of_open_items_are_counterparties(may_books, frame):
+    items = aa.ageing(may_books).open_items
     of_line = frame.set_index("id")["counterparty"].reindex(items["line_id"])
     named = items["counterparty"] != "not named"
     assert named.any()

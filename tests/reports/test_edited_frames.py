@@ -22,7 +22,7 @@ def ledgers(demo_company):
 
 
 @pytest.fixture(scope="module")
-def lines(demo_company, ledgers):
+def march_lines(demo_company, ledgers):
     """Return the lines of March."""
     return aa.load_line_entries(demo_company.client, ledgers["id"], "2025-01-01", DAYS[1])
 
@@ -48,12 +48,12 @@ HANDLED = {
 
 
 @pytest.mark.parametrize("how", HANDLED)
-def test_handled_frames_are_the_load(lines, ledgers, how):
-    handled = HANDLED[how](lines)
-    found, expected = (aa.income_statement(aa.Books(one, ledgers), DAYS) for one in (handled, lines))
+def test_handled_frames_are_the_load(march_lines, ledgers, how):
+    handled = HANDLED[how](march_lines)
+    found, expected = (aa.income_statement(aa.Books(one, ledgers), DAYS) for one in (handled, march_lines))
     assert found["Net income", "2025-03"].exact() == expected["Net income", "2025-03"].exact()
     assert aa.recompute_cash_flow(aa.Books(handled, ledgers), DAYS).exact().sums == (
-        aa.recompute_cash_flow(aa.Books(lines, ledgers), DAYS).exact().sums
+        aa.recompute_cash_flow(aa.Books(march_lines, ledgers), DAYS).exact().sums
     )
     if isinstance(handled, pd.DataFrame):
         assert aa.check_completeness(aa.Books(handled, ledgers)).complete
@@ -80,37 +80,37 @@ def edited(lines, row, column, sign):
     row=st.integers(0, 10**6),
     change=st.tuples(st.sampled_from(["ledger_id", "datetime", "signed_amount"]), st.sampled_from([1, -1])),
 )
-def test_the_smallest_edit_is_refused(lines, ledgers, row, change):
-    other = edited(lines, row, *change)
+def test_the_smallest_edit_is_refused(march_lines, ledgers, row, change):
+    other = edited(march_lines, row, *change)
     with pytest.raises(IncompleteLoadError, match=f"the lines are not those that were loaded: {CHANGED}"):
         aa.Books(other, ledgers)
 
 
-def test_edited_frame_names_ledger_and_both_sums(lines, ledgers):
-    rent = lines.index[lines["ledger_id"] == "led_rent"][-1]
-    other = lines.copy()
+def test_edited_frame_names_ledger_and_both_sums(march_lines, ledgers):
+    rent = march_lines.index[march_lines["ledger_id"] == "led_rent"][-1]
+    other = march_lines.copy()
     other.loc[rent, ["amount", "signed_amount"]] += 100.0
     message = r"ledger led_rent sums to 22,900\.00, and was loaded with 22,800\.00 \(lines of your own state no load"
     with pytest.raises(IncompleteLoadError, match=message):
         aa.Books(other, ledgers)
-    books = aa.Books(lines, ledgers).with_lines(other, label="a higher rent")
+    books = aa.Books(march_lines, ledgers).with_lines(other, label="a higher rent")
     assert books.extent.changes == ("1 line amended",)
     assert aa.income_statement(books, DAYS).title == "Income statement, a higher rent"
     with pytest.raises(FrameError, match="a line entry id occurs more than once"):
-        books.with_lines(pd.concat([lines, lines.tail(1)]), label="twice")
+        books.with_lines(pd.concat([march_lines, march_lines.tail(1)]), label="twice")
     with pytest.raises(FrameError, match=r"signed_amount is not \+amount on the debit side"):
-        books.with_lines(lines.assign(signed_amount=-lines["signed_amount"]), label="turned")
-    moved = lines.copy()
+        books.with_lines(march_lines.assign(signed_amount=-march_lines["signed_amount"]), label="turned")
+    moved = march_lines.copy()
     moved.loc[rent, "ledger_id"] = "led_software"
     moved.attrs.pop("load")
     statement = aa.income_statement(aa.Books(moved, ledgers, scale=2), DAYS)
     assert "The frame does not state its load" in " ".join(statement.notes)
 
 
-def test_ledgers_of_another_company_are_refused(lines, deep_books):
+def test_ledgers_of_another_company_are_refused(march_lines, deep_books):
     with deep_books.client() as client:
         others = aa.discover_ledgers(client, "2025-01-01", "2025-01-31", progress=False)
     with pytest.raises(
         InputError, match=r"the ledgers are those of instance .*, and the lines of harbor-lane: pass the"
     ):
-        aa.Books(lines, others)
+        aa.Books(march_lines, others)

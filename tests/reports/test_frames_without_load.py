@@ -28,7 +28,7 @@ def ledgers(demo_company):
 
 
 @pytest.fixture(scope="module")
-def lines(demo_company, ledgers):
+def two_months_of_lines(demo_company, ledgers):
     """Return the lines of two months."""
     return aa.load_line_entries(demo_company.client, ledgers["id"], "2026-04-01", "2026-05-31")
 
@@ -66,8 +66,8 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_days_stay_what_they_are(lines, ledgers, change):
-    changed = CHANGES[change](lines, ledgers)
+def test_days_stay_what_they_are(two_months_of_lines, ledgers, change):
+    changed = CHANGES[change](two_months_of_lines, ledgers)
     found = aa.income_statement(aa.Books(changed, ledgers), MAY)["Net income"]
     assert found.exact() == NET_INCOME
     assert any(
@@ -81,9 +81,9 @@ def test_days_stay_what_they_are(lines, ledgers, change):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_zone_of_the_ledgers_that_gives_other_days_is_refused(demo_company, lines, ledgers, change):
+def test_a_zone_of_the_ledgers_that_gives_other_days_is_refused(demo_company, two_months_of_lines, ledgers, change):
     elsewhere = aa.discover_ledgers(demo_company.client, "2026-04-01", "2026-05-31", time_zone="UTC")
-    changed = CHANGES[change](lines, ledgers)
+    changed = CHANGES[change](two_months_of_lines, ledgers)
     with pytest.raises(
         InputError, match=r"that of the ledgers, UTC, is another: local_date of the line entry of .* is 2026-0"
     ):
@@ -91,8 +91,8 @@ def test_a_zone_of_the_ledgers_that_gives_other_days_is_refused(demo_company, li
 
 
 @pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
-def test_a_frame_without_days_and_zone_is_refused(lines, ledgers, make):
-    bare = without_statement(lines.drop(columns="local_date"))
+def test_a_frame_without_days_and_zone_is_refused(two_months_of_lines, ledgers, make):
+    bare = without_statement(two_months_of_lines.drop(columns="local_date"))
     with pytest.raises(
         InputError, match="state no time zone and have no local_date; name the zone that days are counted"
     ):
@@ -111,19 +111,21 @@ def test_a_frame_without_days_and_zone_is_refused(lines, ledgers, make):
     ],
     ids=["register", "recurring_payments", "ageing", "outlook", "analysis_frame"],
 )
-def test_no_function_assumes_a_zone(lines, ledgers, call):
+def test_no_function_assumes_a_zone(two_months_of_lines, ledgers, call):
     with pytest.raises(InputError, match="name the zone that days are counted in"):
-        call(aa.Books(without_statement(lines.drop(columns="local_date")), ledgers))
+        call(aa.Books(without_statement(two_months_of_lines.drop(columns="local_date")), ledgers))
 
 
-def test_local_dates_are_never_replaced(lines, ledgers, tmp_path):
-    merged = CHANGES["merge"](lines, ledgers)[list(lines.columns)]
+def test_local_dates_are_never_replaced(two_months_of_lines, ledgers, tmp_path):
+    merged = CHANGES["merge"](two_months_of_lines, ledgers)[list(two_months_of_lines.columns)]
     assert (aa.analysis_frame(aa.Books(merged, ledgers))["local_date"] == merged["local_date"]).all()
     with pytest.raises(InputError, match="or drop the column local_date to count other days"):
         aa.analysis_frame(aa.Books(merged, ledgers, time_zone="UTC"))
     path = tmp_path / "lines.csv"
-    lines.to_csv(path, index=False)
-    assert (aa.read_line_entries(path, time_zone="America/New_York")["local_date"] == lines["local_date"]).all()
+    two_months_of_lines.to_csv(path, index=False)
+    assert (
+        aa.read_line_entries(path, time_zone="America/New_York")["local_date"] == two_months_of_lines["local_date"]
+    ).all()
     with pytest.raises(InputError, match="or drop the column local_date to count other days"):
         aa.read_line_entries(path, time_zone="UTC")
     back = aa.read_line_entries(path)
@@ -182,8 +184,10 @@ def test_a_zone_is_taken_only_if_it_gives_every_day(zones, instants):
 
 @pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
 @pytest.mark.parametrize("change", ["merge", "Arrow", "lazy polars"])
-def test_part_of_an_entry_is_refused(lines, ledgers, make, change):
-    part = CHANGES[change](without_statement(lines[lines["ledger_name"] != "Rent"]), ledgers)
+def test_part_of_an_entry_is_refused(two_months_of_lines, ledgers, make, change):
+    part = CHANGES[change](
+        without_statement(two_months_of_lines[two_months_of_lines["ledger_name"] != "Rent"]), ledgers
+    )
     with pytest.raises(IncompleteLoadError, match=r"journal entr.* not balance .*so lines are missing"):
         make(aa.Books(part, ledgers), MAY)
 
@@ -206,12 +210,12 @@ def turned(lines):
 
 @pytest.mark.parametrize("make", [*STATEMENTS, aa.recompute_cash_flow])
 @pytest.mark.parametrize("change", ["merge", "Arrow", "lazy polars", "DuckDB"])
-def test_amounts_on_the_other_side_are_refused(lines, ledgers, make, change):
+def test_amounts_on_the_other_side_are_refused(two_months_of_lines, ledgers, make, change):
     with pytest.raises(FrameError, match=r"signed_amount is not \+amount on the debit side.*: id ent_"):
-        make(aa.Books(CHANGES[change](turned(lines), ledgers), ledgers), MAY)
+        make(aa.Books(CHANGES[change](turned(two_months_of_lines), ledgers), ledgers), MAY)
 
 
 @pytest.mark.parametrize("make", [aa.ageing, aa.recurring_payments, aa.outlook, aa.analysis_frame])
-def test_no_function_takes_amounts_on_the_other_side(lines, ledgers, make):
+def test_no_function_takes_amounts_on_the_other_side(two_months_of_lines, ledgers, make):
     with pytest.raises(FrameError, match=r"signed_amount is (not )?\+amount on the debit side"):
-        make(aa.Books(turned(lines), ledgers))
+        make(aa.Books(turned(two_months_of_lines), ledgers))

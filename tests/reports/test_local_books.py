@@ -17,47 +17,47 @@ MARCH = ("2025-03-01", "2025-03-31")
 
 
 @pytest.fixture(scope="module")
-def books(demo_books):
+def local_books(demo_books):
     """Return local books with the first quarter of the demo company, in which its books begin."""
     return aa.LocalBooks.open(demo_books)
 
 
 @pytest.fixture(scope="module")
-def loaded(books):
+def loaded(local_books):
     """Return what calculations take of them."""
-    return aa.load_books(books)
+    return aa.load_books(local_books)
 
 
 @pytest.fixture(scope="module")
-def age(books):
+def age(local_books):
     """Return the note on the age of the books."""
-    assert books.notes[0].startswith("Local books, version 0, as of ")
-    return books.notes[0]
+    assert local_books.notes[0].startswith("Local books, version 0, as of ")
+    return local_books.notes[0]
 
 
 @pytest.fixture(scope="module")
-def frames(demo_company, books):
+def frames(demo_company, local_books):
     """Return the same line entries and ledgers as a service gives them, without an age."""
-    ledgers = books.ledgers()
+    ledgers = local_books.ledgers()
     return aa.load_line_entries(demo_company.client, ledgers["id"], *DAYS), ledgers
 
 
 STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
 
 
-def test_loads_read_the_books(books, loaded, frames, age):
+def test_loads_read_the_books(local_books, loaded, frames, age):
     pd.testing.assert_frame_equal(loaded.lines, frames[0])
-    assert loaded.ledgers.equals(books.ledgers())
+    assert loaded.ledgers.equals(local_books.ledgers())
     assert age in loaded.notes
-    assert (loaded.version, loaded.copy_of) == (0, books.source)
-    march = aa.load_books(books, MARCH, reports=[MARCH])
+    assert (loaded.version, loaded.copy_of) == (0, local_books.source)
+    march = aa.load_books(local_books, MARCH, reports=[MARCH])
     assert march.reports == ()
     assert march.proofs["2025-03"].proven_at is not None
     assert march.lines.equals(loaded.lines)
-    assert march.period == aa.Period(*MARCH, books.time_zone)
-    one = aa.load_books(books, MARCH, since=MARCH[0], ledgers=["Rent"], time_zone=books.time_zone)
+    assert march.period == aa.Period(*MARCH, local_books.time_zone)
+    one = aa.load_books(local_books, MARCH, since=MARCH[0], ledgers=["Rent"], time_zone=local_books.time_zone)
     assert set(one.lines["ledger_name"]) == {"Rent"}
-    report = books.report(aa.Period(*MARCH, books.time_zone))
+    report = local_books.report(aa.Period(*MARCH, local_books.time_zone))
     assert age in report.notes
     assert report.origin == "recomputed"
     assert report.ledgers.equals(aa.recompute_cash_flow(aa.Books(*frames), MARCH).ledgers)
@@ -75,21 +75,21 @@ def test_statements_of_local_books_have_balances(loaded, frames, make, age):
     assert age in " ".join(statement.explain().split())
 
 
-def test_a_given_first_day_wins(books):
-    later = aa.balance_sheet(aa.load_books(books, MARCH, opening="2024-12-01"))
+def test_a_given_first_day_wins(local_books):
+    later = aa.balance_sheet(aa.load_books(local_books, MARCH, opening="2024-12-01"))
     assert "movement since 1 Jan 2025" in " ".join(later.notes)
-    statement = aa.balance_sheet(aa.load_books(books, MARCH, since=MARCH[0]))
+    statement = aa.balance_sheet(aa.load_books(local_books, MARCH, since=MARCH[0]))
     assert "The lines begin on 1 Mar 2025, and the books on 1 Jan 2025" in statement.notes[0]
 
 
-def test_recomputed_report_states_its_sums_and_age(books, loaded, frames, age):
+def test_recomputed_report_states_its_sums_and_age(local_books, loaded, frames, age):
     report = aa.recompute_cash_flow(loaded, MARCH)
     assert report.notes[0].endswith("since 1 Jan 2025, the first day of the books.")
     assert age in report.notes
     assert age in report.explain()
     assert age in report.to_json()
     assert age not in aa.recompute_cash_flow(aa.Books(*frames), MARCH).notes
-    part = aa.recompute_cash_flow(aa.load_books(books, MARCH, since=MARCH[0]))
+    part = aa.recompute_cash_flow(aa.load_books(local_books, MARCH, since=MARCH[0]))
     assert "Unless the books begin in this period" in part.notes[0]
 
 
@@ -114,30 +114,32 @@ def test_every_step_from_the_queue_states_the_age(loaded, frames, age):
     assert age not in aa.notes(aa.propose(aa.uncategorized_queue(given), rules, given))
 
 
-def test_certificate_of_local_books_states_their_age(books, loaded, frames, age):
+def test_certificate_of_local_books_states_their_age(local_books, loaded, frames, age):
     certificate = aa.check_completeness(loaded)
     assert certificate.complete
-    assert set(books.notes) <= set(certificate.notes)
+    assert set(local_books.notes) <= set(certificate.notes)
     assert age in certificate.explain()
     assert "(not checked: the lines are of several loads)" in certificate.explain()
     assert age not in aa.check_completeness(aa.Books(*frames)).notes
 
 
-def test_service_report_is_reconciled_with_aged_books(demo_company, books, age):
+def test_service_report_is_reconciled_with_aged_books(demo_company, local_books, age):
     reported = aa.load_cash_flow_report(demo_company.client, *MARCH)
     opening = (MARCH[0], reported.starting_balances)
-    recomputed = aa.recompute_cash_flow(aa.Books(books.line_entries(), books.ledgers(), opening=opening), MARCH)
-    result = compare_reports(reported, recomputed, books.line_entries())
+    recomputed = aa.recompute_cash_flow(
+        aa.Books(local_books.line_entries(), local_books.ledgers(), opening=opening), MARCH
+    )
+    result = compare_reports(reported, recomputed, local_books.line_entries())
     assert result.ties
     assert f"Recomputed: {age}" in result.notes
     with pytest.raises(InputError, match="reports: a report was recomputed from line entries, and would be compared"):
-        aa.load_books(books).with_reports([books.report(aa.Period(*MARCH, books.time_zone))])
+        aa.load_books(local_books).with_reports([local_books.report(aa.Period(*MARCH, local_books.time_zone))])
     other = altered(
         reported,
         lines=reported.lines.assign(amount=reported.lines["amount"] + 1),
         ending_cash_balance=Decimal(1),
     )
-    assert not compare_reports(other, recomputed, books.line_entries()).ties
+    assert not compare_reports(other, recomputed, local_books.line_entries()).ties
 
 
 PLAN = aa.Plan.from_frame(PlanItems.without_rows())
@@ -166,11 +168,11 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("call", "message"), REFUSED)
-def test_what_books_cannot_do_is_refused(books, call, message):
+def test_what_books_cannot_do_is_refused(local_books, call, message):
     with pytest.raises(InputError, match=re.escape(message)):
-        call(books)
+        call(local_books)
 
 
-def test_impossible_days_are_refused_as_by_the_service(books):
+def test_impossible_days_are_refused_as_by_the_service(local_books):
     with pytest.raises(aa.errors.PeriodError):
-        aa.load_books(books, ("2025-03-01", "2025-02-01"))
+        aa.load_books(local_books, ("2025-03-01", "2025-02-01"))

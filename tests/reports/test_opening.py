@@ -24,7 +24,7 @@ def ledgers(demo_company):
 
 
 @pytest.fixture(scope="module")
-def lines(demo_company, ledgers):
+def lines_since_first(demo_company, ledgers):
     """Return the lines since the first entry."""
     return aa.load_line_entries(demo_company.client, ledgers["id"], FIRST, LAST, time_zone=ZONE)
 
@@ -36,22 +36,24 @@ def shown(statement):
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("days", [None, ("2025-03-01", LAST)], ids=["all", "the last month"])
-def test_lines_since_the_first_entry_are_balances(lines, ledgers, make, days):
-    statement = make(aa.Books(lines, ledgers), days)
+def test_lines_since_the_first_entry_are_balances(lines_since_first, ledgers, make, days):
+    statement = make(aa.Books(lines_since_first, ledgers), days)
     assert ON_BALANCES in statement.notes
-    assert shown(statement) == shown(make(aa.Books(lines, ledgers, opening=FIRST), days))
+    assert shown(statement) == shown(make(aa.Books(lines_since_first, ledgers, opening=FIRST), days))
     assert "since" not in statement.title
 
 
-def test_what_rests_on_balances_knows_them(lines, ledgers):
+def test_what_rests_on_balances_knows_them(lines_since_first, ledgers):
     assert (
-        aa.register(aa.Books(lines, ledgers), "Operating Account").attrs["notes"][0].endswith("so it is the balance.")
+        aa.register(aa.Books(lines_since_first, ledgers), "Operating Account")
+        .attrs["notes"][0]
+        .endswith("so it is the balance.")
     )
-    assert not any("counted since" in note for note in aa.ageing(aa.Books(lines, ledgers)).notes)
-    report = aa.recompute_cash_flow(aa.Books(lines, ledgers), ("2025-03-01", LAST))
+    assert not any("counted since" in note for note in aa.ageing(aa.Books(lines_since_first, ledgers)).notes)
+    report = aa.recompute_cash_flow(aa.Books(lines_since_first, ledgers), ("2025-03-01", LAST))
     assert "since 1 Jan 2025, the first day of the books" in report.notes[0]
     assert not report.anchored
-    statement = aa.cash_flow_statement(aa.Books(lines, ledgers), ("2025-03-01", LAST))
+    statement = aa.cash_flow_statement(aa.Books(lines_since_first, ledgers), ("2025-03-01", LAST))
     assert statement["Cash at the end", "2025-03"].exact() == report.exact().ending_cash_balance
 
 
@@ -73,22 +75,22 @@ def altered_discovery(ledgers, **changes):
         "a frame without its load",
     ],
 )
-def test_what_else_is_not_taken_for_the_first_entry(demo_company, lines, ledgers, make, case):
+def test_what_else_is_not_taken_for_the_first_entry(demo_company, lines_since_first, ledgers, make, case):
     first = FIRST
     if case == "lines that begin later":
         first = "2025-01-02"
-        lines = aa.load_line_entries(demo_company.client, ledgers["id"], first, LAST, time_zone=ZONE)
+        lines_since_first = aa.load_line_entries(demo_company.client, ledgers["id"], first, LAST, time_zone=ZONE)
     elif case == "a chart that somebody shortened":
-        without_lines = ledgers[~ledgers["id"].isin(lines["ledger_id"])].index[-1]
+        without_lines = ledgers[~ledgers["id"].isin(lines_since_first["ledger_id"])].index[-1]
         ledgers = ledgers.drop(index=without_lines)
     elif case == "days of another zone":
         ledgers = altered_discovery(ledgers, accepted=["0001-01-01", "9999-12-31", "UTC"])
     elif case == "early days that the service refuses":
         ledgers = altered_discovery(ledgers, accepted=["2024-12-01", "9999-12-31", ZONE])
     else:
-        lines = lines.copy()
-        lines.attrs = {"scale": 2}
-    statement = make(aa.Books(lines, ledgers, time_zone=ZONE), ("2025-03-01", LAST))
+        lines_since_first = lines_since_first.copy()
+        lines_since_first.attrs = {"scale": 2}
+    statement = make(aa.Books(lines_since_first, ledgers, time_zone=ZONE), ("2025-03-01", LAST))
     assert f"since {first[-1]} Jan 2025" in statement.title
     (note,) = [one for one in statement.notes if "are the movement since" in one]
     is_later = first != FIRST
@@ -106,9 +108,9 @@ def test_what_else_is_not_taken_for_the_first_entry(demo_company, lines, ledgers
         ("2025-13-01", "opening '2025-13-01' is not a calendar date; write it like 2025-01-31"),
     ],
 )
-def test_what_is_no_opening_is_refused_at_once(lines, ledgers, opening, message):
+def test_what_is_no_opening_is_refused_at_once(lines_since_first, ledgers, opening, message):
     with pytest.raises(AccountingAnalyticsError, match=re.escape(message)):
-        aa.Books(lines, ledgers, opening=opening)
+        aa.Books(lines_since_first, ledgers, opening=opening)
 
 
 def balance_of_assets(lines, ledgers):
@@ -130,14 +132,16 @@ def test_nothing_is_known_of_the_day_before_the_first_entry(demo_company, ledger
     assert sheet.columns[0].periods[0][1].end_date == dt.date(2024, 12, 31)
 
 
-def test_given_balances_come_before_what_was_found(lines, ledgers):
-    report = aa.recompute_cash_flow(aa.Books(lines, ledgers), ("2025-03-01", LAST))
+def test_given_balances_come_before_what_was_found(lines_since_first, ledgers):
+    report = aa.recompute_cash_flow(aa.Books(lines_since_first, ledgers), ("2025-03-01", LAST))
     other = dict(zip(report.starting_balances["ledger_id"], [Decimal(1_000)] * 9, strict=False))
     statement = aa.cash_flow_statement(
-        aa.Books(lines, ledgers, opening=("2025-03-01", report.starting_balances)), ("2025-03-01", LAST)
+        aa.Books(lines_since_first, ledgers, opening=("2025-03-01", report.starting_balances)), ("2025-03-01", LAST)
     )
     assert "Balances are the supplied ones at the start of 1 Mar 2025" in " ".join(statement.notes)
-    given = aa.recompute_cash_flow(aa.Books(lines, ledgers, opening=("2025-03-01", other)), ("2025-03-01", LAST))
+    given = aa.recompute_cash_flow(
+        aa.Books(lines_since_first, ledgers, opening=("2025-03-01", other)), ("2025-03-01", LAST)
+    )
     assert given.anchored
     assert given.starting_cash_balance == 1_000.0 * len(report.starting_balances)
     assert dataclasses.replace(given, anchored=False).net_cash_flow == report.net_cash_flow

@@ -26,7 +26,7 @@ def pay(day, counterparty, amount, category="Rent"):
     return PLANTED.PAYMENT(day, "checking", Decimal(amount), counterparty, counterparty, "plain", category, category)
 
 
-def company(weeks):
+def payments_of_weeks(weeks):
     """Return payments of so many weeks: rent, wages every second Friday, sales and purchases of any day."""
     random = Random(7)  # noqa: S311 (books, not secrets)
     payments = []
@@ -49,7 +49,7 @@ def with_series_that_stop(weeks):
     """Return the payments of a company with weekly ones that stop after four weeks."""
     days = [(start, LAST - (7 * (start + number) + 3) * DAY) for start in range(0, weeks, 6) for number in range(4)]
     series = [pay(day, f"SERIES {'ABCDEFGHIJ'[start // 6] * 4}", "-5000.00", "Tools") for start, day in days]
-    return [*company(weeks), *series]
+    return [*payments_of_weeks(weeks), *series]
 
 
 def frames(payments):
@@ -57,7 +57,7 @@ def frames(payments):
     return PLANTED.FRAMES["frames"](sorted(payments, key=lambda one: (one.day, one.payee)), dt.date.max)
 
 
-BOOKS = frames(company(75))
+BOOKS = frames(payments_of_weeks(75))
 GAINS = [pay(LAST - 7 * week * DAY, "CUSTOMER", f"{1000 + 7 * week}.00", "Tools") for week in range(75)]
 """A receipt of each week, a little less each: more than no change, and what is due moves nothing within weeks."""
 START = str(LAST - 75 * 7 * DAY + DAY)
@@ -98,13 +98,13 @@ def test_the_weeks_follow_from_what_recurs_and_the_average():
         for week in frame.itertuples()
     ]
     assert in_weeks == pytest.approx(list(frame["recurring_payments"]))
-    average = sum(moved(company(75), LAST - 26 * 7 * DAY + DAY, 26)) / 26
+    average = sum(moved(payments_of_weeks(75), LAST - 26 * 7 * DAY + DAY, 26)) / 26
     measure = {"no change": 0, "average": 13 * average}[result.method]
     assert abs(Decimal(str(frame["net_cash_flow"].sum())) - measure) <= 13 * CENT
     assert len(set(frame["other_cash"])) == 1
     parts = ["recurring_receipts", "recurring_payments", "open_items", "known_items", "other_cash"]
     assert exact(frame[parts].sum(axis=1)) == exact(frame["net_cash_flow"])
-    cash = sum(one.amount for one in company(75))
+    cash = sum(one.amount for one in payments_of_weeks(75))
     assert exact(frame["cash"]) == exact(cash + Decimal(str(one)) for one in frame["net_cash_flow"].cumsum())
     assert result.cash.exact() == cash
 
@@ -114,7 +114,7 @@ def test_what_is_late_is_due_at_once_and_what_has_stopped_is_not():
     late = [pay(day, "INSURER", "-310.00") for day in months]
     stopped = [pay(day, "OLD CLOUD", "-99.00") for day in months[:-2]]
     weekly = [pay(dt.date(2026, 6, 16) - number * 7 * DAY, "CLEANER", "-45.00") for number in range(12)]
-    due = ahead(books=frames([*company(75), *late, *stopped, *weekly]), weeks=4).payments
+    due = ahead(books=frames([*payments_of_weeks(75), *late, *stopped, *weekly]), weeks=4).payments
     assert list(due.loc[due["counterparty"] == "CLEANER", "date"].dt.day) == [1, 7, 14, 21, 28]
     assert list(due.loc[due["counterparty"] == "INSURER", "date"]) == [
         pd.Timestamp("2026-07-01"),
@@ -126,7 +126,7 @@ def test_what_is_late_is_due_at_once_and_what_has_stopped_is_not():
 def test_an_outlook_knows_nothing_of_later_lines():
     for days in (9, 100):
         day = LAST - days * DAY
-        cut = frames([one for one in company(75) if one.day <= day])
+        cut = frames([one for one in payments_of_weeks(75) if one.day <= day])
         with_later, without = ahead(day), ahead(day, cut)
         pd.testing.assert_frame_equal(with_later.frame, without.frame)
         pd.testing.assert_frame_equal(with_later.payments, without.payments)
@@ -170,7 +170,7 @@ def test_the_score_is_that_of_outlooks_made_in_past_weeks():
 
 def test_the_range_is_of_the_past_errors_in_proportion_to_what_moved():
     least, later = 26 + 1 + 20, 8
-    payments = company(least + later)
+    payments = payments_of_weeks(least + later)
     books = frames(payments)
     errors, inside, percent = [], [], 80
     for back in range(least + later - 26, -1, -1):
@@ -197,7 +197,7 @@ def test_the_range_is_of_the_past_errors_in_proportion_to_what_moved():
     score = ahead(books=books, weeks=1).score
     assert (score.covered, score.ranges) == (sum(inside), len(inside)) == (sum(inside), later)
     assert 0 < sum(inside) < later
-    short = ahead(books=frames(company(least - 1)), weeks=1)
+    short = ahead(books=frames(payments_of_weeks(least - 1)), weeks=1)
     assert not short.has_range
     assert short.frame[["low", "high"]].isna().all(axis=None)
     assert not short["low", 1].units
@@ -212,12 +212,12 @@ def test_weeks_at_rest_do_not_make_a_range_boundless():
 
 def test_too_short_a_history_has_no_outlook():
     with pytest.raises(aa.errors.IncompleteLoadError, match="takes 26 weeks of lines that move cash, and there are 25"):
-        ahead(books=frames(company(25)))
-    short = ahead(books=frames(company(45)), weeks=4)
+        ahead(books=frames(payments_of_weeks(25)))
+    short = ahead(books=frames(payments_of_weeks(45)), weeks=4)
     assert short["low", 1].terms[1].calculation == (
         "it is not known: it takes 50 weeks of history (26 to average, 4 ahead, 20 to compare), and there are 45"
     )
-    result = ahead(books=frames(company(30)))
+    result = ahead(books=frames(payments_of_weeks(30)))
     assert result.score is None
     assert not result.is_better
     assert "not known: no past one has come to its end" in result.explain()
@@ -343,7 +343,7 @@ def test_what_is_known_beside_what_recurs():
 
 def test_a_known_payment_of_one_of_several():
     days = [(2025 + at // 12, at % 12 + 1, 1) for at in range(1, 18)]
-    books = frames([*company(75), *(pay(dt.date(*day), "STORAGE", "-90.00") for day in days)])
+    books = frames([*payments_of_weeks(75), *(pay(dt.date(*day), "STORAGE", "-90.00") for day in days)])
     with pytest.raises(aa.errors.InputError) as refused:
         ahead(books=books, known=known_items(("2026-07-02", "-100.00", "Rent", "")))
     assert str(refused.value) == (
@@ -357,7 +357,7 @@ def test_a_known_payment_of_one_of_several():
 
 
 def test_known_late_payment_replaces_the_one_due():
-    books = frames([one for one in company(75) if (one.payee, one.day) != ("LANDLORD", dt.date(2026, 6, 1))])
+    books = frames([one for one in payments_of_weeks(75) if (one.payee, one.day) != ("LANDLORD", dt.date(2026, 6, 1))])
     before = ahead("2026-06-15", books=books).frame["cash"]
     known = known_items(("2026-06-25", "-1200.00", "Rent", ""))
     after = ahead("2026-06-15", books=books, known=known)
@@ -388,7 +388,7 @@ def test_known_items_count_on_first_and_last_days_of_weeks():
 
 
 def test_no_range_where_nothing_moves():
-    last = max(one.day for one in company(75) if one.amount)
+    last = max(one.day for one in payments_of_weeks(75) if one.amount)
     for days, has_range in ((7 * 13 - 1, True), (7 * 13, False), (400, False)):
         result = ahead(last + days * DAY, limit=1000)
         ends = result.frame[["low", "high"]].notna().all(axis=1)
@@ -454,7 +454,7 @@ def test_figures_unfold_to_past_payments_and_weeks():
 
 
 def test_opening_balances_do_not_move_cash():
-    books = frames([*company(75), pay(LAST, "OWNER", "9000.00", "Charity")])
+    books = frames([*payments_of_weeks(75), pay(LAST, "OWNER", "9000.00", "Charity")])
     is_opening = books.ledgers["name"] == "Charity"
     kinds = {name: books.ledgers[name].mask(is_opening, "equity") for name in ("type", "sub_type")}
     ledgers = books.ledgers.assign(is_required=books.ledgers["is_required"] | is_opening, **kinds)

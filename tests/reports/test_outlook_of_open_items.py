@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from invoiced_books import CHART, LAST, bill, bill_paid, chart, invoice, lines, payment
+from invoiced_books import CHART, LAST, bill, bill_paid, chart, invoice, lines_of, payment
 
 import accounting_analytics as aa
 
@@ -37,7 +37,7 @@ def traded(open_only=(), *, months=MONTHS, last=LAST):
 
 def ahead(entries=None, as_of=LAST, **options):
     """Return the outlook of such books."""
-    books = aa.Books(lines(*(entries or traded())), chart([OPENING, *CHART]), time_zone="UTC", opening="2024-01-01")
+    books = aa.Books(lines_of(*(entries or traded())), chart([OPENING, *CHART]), time_zone="UTC", opening="2024-01-01")
     return aa.outlook(books, as_of=as_of, **options)
 
 
@@ -141,7 +141,7 @@ def test_what_is_due_is_what_ageing_has_open(extra):
         for at, (party, days) in enumerate(extra)
     ]
     entries = [*traded(), *items]
-    books = aa.Books(lines(*entries), chart([OPENING, *CHART]), time_zone="UTC", opening="2024-01-01")
+    books = aa.Books(lines_of(*entries), chart([OPENING, *CHART]), time_zone="UTC", opening="2024-01-01")
     rows = ahead(entries, weeks=13).payments.query("rhythm == 'open item'")
     aged = aa.ageing(books, as_of=LAST).open_items
     young = aged[aged["age_days"] < aged["counterparty"].str.title().map(TOOK)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from books_strategy import ledger_frame, line_table, requests
-from hledger_journals import awkward_books, journal_of_frames, quantities, run
+from hledger_journals import awkward_books, journal_of_frames, output_of, quantities
 from hypothesis import given, settings
 from long_cases import also_long
 
@@ -29,7 +29,7 @@ def sums_of_hledger(line_entries, ledgers, period, folder):
 
     def balances(*options):
         arguments = ("balance", "--flat", "--no-total", "--output-format", "json", *options, *cash)
-        rows, _ = json.loads(run("hledger", "-f", str(path), *arguments))
+        rows, _ = json.loads(output_of("hledger", "-f", str(path), *arguments))
         return {ledger_ids[row[0]]: amount for row in rows if (amount := quantities(row[3]))}
 
     flows = balances("--related", "--invert", "--begin", start, "--end", until)

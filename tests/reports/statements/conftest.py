@@ -19,13 +19,13 @@ def ledgers(demo_company):
 
 
 @pytest.fixture(scope="session")
-def lines(demo_company, ledgers):
+def demo_lines(demo_company, ledgers):
     """Return the demo company's line entries until May."""
     return aa.load_line_entries(demo_company.client, ledgers["id"], *DAYS)
 
 
 @pytest.fixture(scope="session")
-def report(demo_company):
+def may_report(demo_company):
     """Return the service's report of May."""
     return aa.load_cash_flow_report(demo_company.client, "2026-05-01", "2026-05-31")
 

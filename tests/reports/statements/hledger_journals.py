@@ -35,7 +35,7 @@ def require(program, is_installed):
         (pytest.fail if os.environ.get("ACCOUNTING_ANALYTICS_REQUIRE_ALL") == "1" else pytest.skip)(message)
 
 
-def run(*arguments):
+def output_of(*arguments):
     """Output of a program, which must succeed."""
     finished = subprocess.run(arguments, capture_output=True, text=True, check=False)  # noqa: S603 (our own test)
     assert finished.returncode == 0, finished.stderr
@@ -48,7 +48,7 @@ def generated(seed, path):
     from beancount.core.data import Transaction  # noqa: PLC0415
 
     days = ("--date-begin", BOOKS_BEGIN, "--date-end", BOOKS_END)
-    run(sys.executable, "-c", GENERATE, *days, "--seed", str(seed), "-o", str(path))
+    output_of(sys.executable, "-c", GENERATE, *days, "--seed", str(seed), "-o", str(path))
     entries, errors, _ = loader.load_file(str(path))
     assert not errors
     return [entry for entry in entries if isinstance(entry, Transaction)]
@@ -124,7 +124,7 @@ def day_after(day):
 
 def postings(journal, commodity):
     """Date, entry, account and units of each posting in a commodity, as hledger prints them."""
-    for row in csv.DictReader(io.StringIO(run("hledger", "-f", str(journal), "print", "-O", "csv"))):
+    for row in csv.DictReader(io.StringIO(output_of("hledger", "-f", str(journal), "print", "-O", "csv"))):
         if row["commodity"] == commodity:
             amount = Decimal(row["amount"].replace(",", ""))
             yield dt.date.fromisoformat(row["date"]), row["txnidx"], row["account"], int(amount * 100)
@@ -139,7 +139,7 @@ def monthly_report(journal, commodity, report, *options, at_cost=False):
     """
     arguments = ("hledger", "-f", str(journal), report, "--monthly", "--tree", "--no-elide", "-O", "json")
     amounts = "--cost" if at_cost else f"cur:{re.sub(r'([$])', r'[$]', commodity)}"
-    content = json.loads(run(*arguments, *options, amounts))
+    content = json.loads(output_of(*arguments, *options, amounts))
     if "cbrSubreports" not in content:
         return {"": _rows(content, commodity)}
     subreports = {name.lower(): _rows(part, commodity) for name, part, _ in content["cbrSubreports"]}

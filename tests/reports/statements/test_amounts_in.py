@@ -60,9 +60,9 @@ def test_the_shown_amount_is_the_exact_one_to_its_last_digit(unit, units, scale)
 
 @UNITS
 @pytest.mark.parametrize("name", MAKERS)
-def test_only_what_is_shown_changes(unit, name, lines, ledgers, tmp_path):
+def test_only_what_is_shown_changes(unit, name, demo_lines, ledgers, tmp_path):
     make, options = MAKERS[name]
-    books = aa.Books(lines, ledgers, ("2026-03-01", "2026-04-30"), opening="2025-01-01", currency="USD")
+    books = aa.Books(demo_lines, ledgers, ("2026-03-01", "2026-04-30"), opening="2025-01-01", currency="USD")
     plain, shown = make(books, **options), make(books, **options, amounts_in=unit)
     assert (plain.amounts_in, shown.amounts_in) == (None, unit)
     for row in shown.rows:
@@ -86,8 +86,8 @@ def test_only_what_is_shown_changes(unit, name, lines, ledgers, tmp_path):
 
 @UNITS
 @pytest.mark.parametrize("currency", ["USD", None])
-def test_a_statement_says_its_unit(unit, currency, lines, ledgers):
-    books = aa.Books(lines, ledgers, "2026-03", currency=currency)
+def test_a_statement_says_its_unit(unit, currency, demo_lines, ledgers):
+    books = aa.Books(demo_lines, ledgers, "2026-03", currency=currency)
     statement = aa.income_statement(books, amounts_in=unit)
     label = f"{currency} {NAME[unit]}" if currency else f"amounts in {NAME[unit]}"
     note = f"Amounts in {NAME[unit]}; totals are rounded by themselves."
@@ -99,8 +99,8 @@ def test_a_statement_says_its_unit(unit, currency, lines, ledgers):
     assert note not in f"{aa.income_statement(books)} {statement.to_json()}"
 
 
-def test_terms_that_unfold_are_in_the_unit_and_entries_are_exact(lines, ledgers):
-    statement = aa.income_statement(aa.Books(lines, ledgers, "2026-03"), amounts_in="k")
+def test_terms_that_unfold_are_in_the_unit_and_entries_are_exact(demo_lines, ledgers):
+    statement = aa.income_statement(aa.Books(demo_lines, ledgers, "2026-03"), amounts_in="k")
     page = statement._repr_html_()
     (content,) = re.findall(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
     entries = json.loads(content)
@@ -114,9 +114,9 @@ def test_terms_that_unfold_are_in_the_unit_and_entries_are_exact(lines, ledgers)
 
 
 @pytest.mark.parametrize(("unit", "number"), [("k", "#,##0.0,"), ("M", "#,##0.00,,"), (None, "#,##0.00")])
-def test_a_workbook_keeps_the_exact_amounts(unit, number, lines, ledgers, tmp_path):
+def test_a_workbook_keeps_the_exact_amounts(unit, number, demo_lines, ledgers, tmp_path):
     path = tmp_path / "income.xlsx"
-    books = aa.Books(lines, ledgers, "2026-03", currency="USD")
+    books = aa.Books(demo_lines, ledgers, "2026-03", currency="USD")
     statement = aa.income_statement(books, compare=["prior", "change_pct"], amounts_in=unit)
     statement.to_excel(path)
     book = openpyxl.load_workbook(path, data_only=True)
@@ -133,20 +133,20 @@ def test_a_workbook_keeps_the_exact_amounts(unit, number, lines, ledgers, tmp_pa
 
 
 @pytest.mark.parametrize("wrong", ["m", "K", "", "thousands", 1_000, True, ["k"]])
-def test_another_unit_is_refused(wrong, lines, ledgers):
-    books = aa.Books(lines, ledgers, "2026-03")
+def test_another_unit_is_refused(wrong, demo_lines, ledgers):
+    books = aa.Books(demo_lines, ledgers, "2026-03")
     for make, _ in MAKERS.values():
         with pytest.raises(InputError, match=r"amounts_in must be 'k' \(thousands\) or 'M' \(millions\), not "):
             make(books, amounts_in=wrong)
 
 
-def test_report_takes_a_unit(report, ledgers):
-    statement = aa.cash_flow_statement(report, ledgers=ledgers, amounts_in="k")
+def test_report_takes_a_unit(may_report, ledgers):
+    statement = aa.cash_flow_statement(may_report, ledgers=ledgers, amounts_in="k")
     key = statement.columns[0].key
-    assert statement.text("ending_cash_balance", key) == f"{report.exact().ending_cash_balance / 1000:,.1f}"
+    assert statement.text("ending_cash_balance", key) == f"{may_report.exact().ending_cash_balance / 1000:,.1f}"
 
 
-def test_pictures_of_a_statement_are_as_without_a_unit(lines, ledgers):
-    books = aa.Books(lines, ledgers, ("2026-03-01", "2026-05-31"))
+def test_pictures_of_a_statement_are_as_without_a_unit(demo_lines, ledgers):
+    books = aa.Books(demo_lines, ledgers, ("2026-03-01", "2026-05-31"))
     plain, shown = (aa.income_statement(books, amounts_in=unit) for unit in (None, "k"))
     assert aa.charts.margins(plain).to_json() == aa.charts.margins(shown).to_json()

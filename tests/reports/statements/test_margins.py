@@ -14,7 +14,7 @@ DAYS = ("2025-01-01", "2025-01-31")
 UNITS = st.integers(-100_000, 100_000)
 
 
-def books(sales, rent):
+def lines_of_sales_and_rent(sales, rent):
     """Return lines of sales and rent of a month, in cents; negative sales are refunds."""
     return frame_of([*paid("01-05", cents=sales, counterparty="SHOP", ledger="sales"), *paid("01-09", cents=-rent)])
 
@@ -28,7 +28,7 @@ def statement_of(lines, **options):
 @example(-20_000, -2_000)  # and a loss of 180.00 one of 90 %
 @example(0, 5_000)
 def test_a_percentage_needs_a_positive_base(sales, rent):
-    statement = statement_of(books(sales, rent), compare="share")
+    statement = statement_of(lines_of_sales_and_rent(sales, rent), compare="share")
     share = statement["net_income", "2025-01 share"]
     for figure in (statement["net_margin", "2025-01"], share):
         if sales > 0:

@@ -40,12 +40,12 @@ def open_entries(folder, entries=ENTRIES, **options):
 
 
 @pytest.fixture
-def books(tmp_path):
+def opened_books(tmp_path):
     return open_entries(tmp_path)
 
 
-def test_opening_balances_have_a_row_of_their_own(books):
-    statement = aa.cash_flow_statement(books, "2024-12/2025-02", compare=["total", "average", "change"])
+def test_opening_balances_have_a_row_of_their_own(opened_books):
+    statement = aa.cash_flow_statement(opened_books, "2024-12/2025-02", compare=["total", "average", "change"])
     rows = {"starting_cash_balance": [0, 10_000, 12_650], OPENING: [10_000, 150, 0], "net_cash_flow": [0, 2500, -660]}
     for key, amounts in rows.items():
         assert row_units(statement, key) == [100 * amount for amount in amounts]
@@ -71,34 +71,37 @@ def test_opening_balances_have_a_row_of_their_own(books):
     assert any(one.startswith(note) for one in statement.notes)
 
 
-def test_row_is_shown_where_there_are_some_or_asked(books):
-    statement = aa.cash_flow_statement(books, "2025-02")
+def test_row_is_shown_where_there_are_some_or_asked(opened_books):
+    statement = aa.cash_flow_statement(opened_books, "2025-02")
     assert OPENING not in {row.key for row in statement.rows}
     assert statement[OPENING].exact() == 0
     assert not any("opening balances" in one for one in statement.notes)
 
 
-def test_a_report_has_the_same_row(books):
-    report = aa.recompute_cash_flow(books, "2025-01")
+def test_a_report_has_the_same_row(opened_books):
+    report = aa.recompute_cash_flow(opened_books, "2025-01")
     assert report.exact().net_cash_flow == Decimal("2650.00")
-    found, expected = (aa.cash_flow_statement(report, ledgers=books.ledgers), aa.cash_flow_statement(books, "2025-01"))
+    found, expected = (
+        aa.cash_flow_statement(report, ledgers=opened_books.ledgers),
+        aa.cash_flow_statement(opened_books, "2025-01"),
+    )
     (here,), (there,) = found.columns, expected.columns
     assert [row.key for row in found.rows] == [row.key for row in expected.rows]
     for row in found.rows:
         assert found.value(row.key, here.key) == expected.value(row.key, there.key) if row.kind != "heading" else True
     assert entry_units(found[OPENING]) == entry_units(expected[OPENING]) == {"e2-2": 15_000}
     assert set(found["net_cash_flow"].entries["line_id"]) == {"e1-2"}
-    totals = aa.recompute_cash_flow(books, "2024-12", lines=False)
+    totals = aa.recompute_cash_flow(opened_books, "2024-12", lines=False)
     with pytest.raises(
         InputError, match=r"the report has opening balances and no lines, .* recompute it with lines=True"
     ):
-        aa.cash_flow_statement(totals, ledgers=books.ledgers)
-    later = aa.recompute_cash_flow(books, "2025-02", lines=False)
-    assert aa.cash_flow_statement(later, ledgers=books.ledgers)["net_cash_flow"].exact() == Decimal(-660)
+        aa.cash_flow_statement(totals, ledgers=opened_books.ledgers)
+    later = aa.recompute_cash_flow(opened_books, "2025-02", lines=False)
+    assert aa.cash_flow_statement(later, ledgers=opened_books.ledgers)["net_cash_flow"].exact() == Decimal(-660)
 
 
-def test_files_and_pages_have_the_row(books, tmp_path):
-    statement = aa.cash_flow_statement(books, "2024-12/2025-01", compare="total")
+def test_files_and_pages_have_the_row(opened_books, tmp_path):
+    statement = aa.cash_flow_statement(opened_books, "2024-12/2025-01", compare="total")
     statement.to_excel(tmp_path / "cash.xlsx")
     sheets = openpyxl.load_workbook(tmp_path / "cash.xlsx")
     entries = list(sheets["Entries"].iter_rows(min_row=2, values_only=True))
@@ -113,22 +116,24 @@ def test_files_and_pages_have_the_row(books, tmp_path):
     assert "Opening balances" in statement._repr_html_()
 
 
-def test_bridges_charts_and_sides_leave_openings_out(books):
-    bridge = aa.bridge(books, "2025-01", against="2024-12")
+def test_bridges_charts_and_sides_leave_openings_out(opened_books):
+    bridge = aa.bridge(opened_books, "2025-01", against="2024-12")
     assert (bridge["before"].exact(), bridge["after"].exact()) == (0, 2500)
     assert any(one.startswith("Entries of opening balances are no inflow") for one in bridge.notes)
-    report = aa.recompute_cash_flow(books, "2024-12/2025-02")
-    frame = aa.charts.inflow_outflow(report, by="month", ledgers=books.ledgers).frame
+    report = aa.recompute_cash_flow(opened_books, "2024-12/2025-02")
+    frame = aa.charts.inflow_outflow(report, by="month", ledgers=opened_books.ledgers).frame
     assert list(frame["Inflow"]) == [0, 2500, 40]
-    chosen = books.with_lines(books.lines, label="all of them")
+    chosen = opened_books.with_lines(opened_books.lines, label="all of them")
     statement = aa.cash_flow_statement(chosen, "2025-01")
     assert [row.label for row in statement.rows][-2:] == ["Net change in cash", "Opening balances"]
     assert statement[OPENING].exact() == Decimal(150)
 
 
-def test_openings_are_known_or_a_doubt(tmp_path, books):
-    assert [books.names.path(one) for one in books.opening.equity] == ["Opening Balance Retained Earnings"]
-    assert aa.cash_flow_statement(books, compare="average").columns[-1].label == "Average"
+def test_openings_are_known_or_a_doubt(tmp_path, opened_books):
+    assert [opened_books.names.path(one) for one in opened_books.opening.equity] == [
+        "Opening Balance Retained Earnings"
+    ]
+    assert aa.cash_flow_statement(opened_books, compare="average").columns[-1].label == "Average"
     for entries, options in (
         ({"2024-12-01 Start": {"assets:bank": 10_000, "equity:owner": -10_000}}, {}),
         ({"2024-12-01 Start": {"assets:bank": 10_000, "equity:opening": -10_000}}, {"opening_ledgers": []}),
@@ -141,15 +146,15 @@ def test_openings_are_known_or_a_doubt(tmp_path, books):
         assert statement["net_cash_flow", "2024-12"].exact() == Decimal(10_000)
 
 
-def test_sections_cannot_name_the_ledger_of_openings(books):
+def test_sections_cannot_name_the_ledger_of_openings(opened_books):
     with pytest.raises(
         InputError, match="'Opening Balance Retained Earnings' is a ledger of cash, of opening balances"
     ):
-        aa.cash_flow_statement(books, sections={"Opening Balance Retained Earnings": "financing"})
+        aa.cash_flow_statement(opened_books, sections={"Opening Balance Retained Earnings": "financing"})
 
 
-def test_a_pack_says_what_cash_is_besides_them(books, tmp_path):
-    pack = aa.monthly_pack(books, "2025-01")
+def test_a_pack_says_what_cash_is_besides_them(opened_books, tmp_path):
+    pack = aa.monthly_pack(opened_books, "2025-01")
     assert (
         pack.explain().count("Cash rose by 2,500.00 to 12,650.00 in Jan 2025, besides opening balances of 150.00") == 1
     )
@@ -161,11 +166,11 @@ def test_a_pack_says_what_cash_is_besides_them(books, tmp_path):
     assert checked.verified
 
 
-def test_a_chart_may_state_their_ledger(books):
-    chart = books.ledgers
+def test_a_chart_may_state_their_ledger(opened_books):
+    chart = opened_books.ledgers
     (owner,) = chart.loc[chart["name"] == "owner", "id"]
     chart.attrs["required"] = {"opening balance retained earnings": owner}
-    stated = aa.Books(books.lines, chart, "2025-01/2025-02")
+    stated = aa.Books(opened_books.lines, chart, "2025-01/2025-02")
     assert stated.opening.equity == (owner,)
     statement = aa.cash_flow_statement(stated)
     assert row_units(statement, OPENING) == [0, 4000]

@@ -17,8 +17,8 @@ from accounting_analytics.core.errors import AmountError, IncompleteLoadError, I
 from accounting_analytics.reports.statements.columns import StatementColumn
 
 
-def test_a_figure_is_a_key_to_its_entries(lines, ledgers):
-    statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-01-01", "2026-05-31"))
+def test_a_figure_is_a_key_to_its_entries(demo_lines, ledgers):
+    statement = aa.income_statement(aa.Books(demo_lines, ledgers), ("2026-01-01", "2026-05-31"))
     figure = statement["Rent", "2026-03"]
     for kept in (figure, pickle.loads(pickle.dumps(figure))):  # noqa: S301 (our own)
         assert kept.exact() == Decimal("7900.00")
@@ -29,9 +29,9 @@ def test_a_figure_is_a_key_to_its_entries(lines, ledgers):
     assert "debits less credits" in figure.explain()
 
 
-def test_derived_figures_have_terms(lines, ledgers):
+def test_derived_figures_have_terms(demo_lines, ledgers):
     statement = aa.income_statement(
-        aa.Books(lines, ledgers), ("2026-03-01", "2026-03-31"), compare=["prior", "change_pct"]
+        aa.Books(demo_lines, ledgers), ("2026-03-01", "2026-03-31"), compare=["prior", "change_pct"]
     )
     net = statement["Net income", "2026-03"]
     assert [term.label for term in net.terms] == [
@@ -58,19 +58,19 @@ def test_derived_figures_have_terms(lines, ledgers):
         (aa.balance_sheet, "Total liabilities and equity 259,162.18."),
     ],
 )
-def test_a_summary_is_of_the_whole(lines, ledgers, make, end):
-    assert make(aa.Books(lines, ledgers), "2026-03").summary().endswith(f": {end}")
+def test_a_summary_is_of_the_whole(demo_lines, ledgers, make, end):
+    assert make(aa.Books(demo_lines, ledgers), "2026-03").summary().endswith(f": {end}")
 
 
-def test_favourable_changes_have_letters_but_those_of_balances(lines, ledgers):
-    books = aa.Books(lines, ledgers, "2026-03")
+def test_favourable_changes_have_letters_but_those_of_balances(demo_lines, ledgers):
+    books = aa.Books(demo_lines, ledgers, "2026-03")
     for make, has_letters in ((aa.income_statement, True), (aa.cash_flow_statement, True), (aa.balance_sheet, False)):
         page = make(books, compare=["prior", "change", "change_pct"])._repr_html_()
         assert ("F favourable, U unfavourable" in page, 'title="favourable"' in page) == (has_letters, has_letters)
 
 
-def test_rows_are_never_guessed(lines, ledgers):
-    statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-03-01", "2026-04-30"))
+def test_rows_are_never_guessed(demo_lines, ledgers):
+    statement = aa.income_statement(aa.Books(demo_lines, ledgers), ("2026-03-01", "2026-04-30"))
     with pytest.raises(InputError, match="did you mean 'Rent'"):
         statement["Rnt", "2026-03"]
     with pytest.raises(InputError, match="'2026-03', '2026-04'"):
@@ -84,19 +84,20 @@ def test_rows_are_never_guessed(lines, ledgers):
         statement["led_operating"]
 
 
-def test_supplied_balances_are_terms(lines, ledgers, report):
+def test_supplied_balances_are_terms(demo_lines, ledgers, may_report):
     statement = aa.cash_flow_statement(
-        aa.Books(lines, ledgers, opening=("2026-05-01", report.starting_balances)), ("2026-05-01", "2026-05-31")
+        aa.Books(demo_lines, ledgers, opening=("2026-05-01", may_report.starting_balances)),
+        ("2026-05-01", "2026-05-31"),
     )
     end = statement["Cash at the end"]
-    assert end.exact() == report.exact().ending_cash_balance
+    assert end.exact() == may_report.exact().ending_cash_balance
     assert sum(term.exact() for term in end.terms) == end.exact()
     assert end.terms[1].entries["figure_amount"].sum() == pytest.approx(float(end.terms[1].exact()), abs=1e-6)
 
 
-def test_terms_in_a_page_give_the_figure(lines, ledgers):
+def test_terms_in_a_page_give_the_figure(demo_lines, ledgers):
     compare = ["prior", "change", "change_pct", "share", "average"]
-    statement = aa.income_statement(aa.Books(lines, ledgers), ("2026-04-01", "2026-05-31"), compare=compare)
+    statement = aa.income_statement(aa.Books(demo_lines, ledgers), ("2026-04-01", "2026-05-31"), compare=compare)
     checked = set()
     page = re.search(r'<script type="application/json">(.*?)</script>', statement._repr_html_())[1]
     data = json.loads(page)
@@ -122,14 +123,14 @@ def test_terms_in_a_page_give_the_figure(lines, ledgers):
     assert checked == {"period", "prior", "change", "change_pct", "share", "average"}
 
 
-def test_the_register_runs_to_the_balance(lines, ledgers, report):
+def test_the_register_runs_to_the_balance(demo_lines, ledgers, may_report):
     days = ("2026-05-01", "2026-05-31")
-    register = aa.register(aa.Books(lines, ledgers), "Operating Account")
-    balances = report.ending_balances.set_index("ledger_id")["cash_balance"]
+    register = aa.register(aa.Books(demo_lines, ledgers), "Operating Account")
+    balances = may_report.ending_balances.set_index("ledger_id")["cash_balance"]
     assert register["running_total"].iloc[-1] == balances["led_operating"]
     assert register["opposing_ledgers"].str.len().gt(0).all()
     may, as_text, as_days = (
-        aa.register(aa.Books(lines, ledgers), "Operating Account", period)
+        aa.register(aa.Books(demo_lines, ledgers), "Operating Account", period)
         for period in (aa.Period(*days, time_zone="America/New_York"), "2026-05", days)
     )
     assert may["running_total"].iloc[-1] == balances["led_operating"]
@@ -138,8 +139,8 @@ def test_the_register_runs_to_the_balance(lines, ledgers, report):
     pd.testing.assert_frame_equal(may, as_text)
     pd.testing.assert_frame_equal(may, as_days)
     with pytest.raises(InputError, match="period: 5 is not a period; pass '2026-01', a first and a last day"):
-        aa.register(aa.Books(lines, ledgers), "Rent", 5)
-    own = lines[lines["ledger_id"] == "led_operating"].copy()
+        aa.register(aa.Books(demo_lines, ledgers), "Rent", 5)
+    own = demo_lines[demo_lines["ledger_id"] == "led_operating"].copy()
     own.attrs.clear()  # a load of this ledger alone
     alone = aa.register(aa.Books(own, ledgers), "led_operating")
     names = [register["opposing_ledgers"].str.split(", ").map(set), alone["opposing_ledgers"].str.split(", ").map(set)]
@@ -147,26 +148,28 @@ def test_the_register_runs_to_the_balance(lines, ledgers, report):
     assert names[1].map(len).min() > 0
 
 
-def test_a_report_has_figures(report):
-    rent = report["Rent"]
+def test_a_report_has_figures(may_report):
+    rent = may_report["Rent"]
     assert rent.exact() == Decimal("-7900.00")
     assert rent.entries["figure_amount"].tolist() == [-7900.0]
-    assert report[rent.key] == rent
-    assert len(report["Net cash flow"].entries) == len(report.lines)
-    ending = report["Ending cash balance"]
+    assert may_report[rent.key] == rent
+    assert len(may_report["Net cash flow"].entries) == len(may_report.lines)
+    ending = may_report["Ending cash balance"]
     assert sum(term.exact() for term in ending.terms) == ending.exact()
-    assert report["Sales"].exact() == Decimal("73272.53")
+    assert may_report["Sales"].exact() == Decimal("73272.53")
     with pytest.raises(InputError, match="cash_flow_statement"):
-        report["Sales"].entries  # noqa: B018 (it raises)
-    (own,) = report.row("Sales", own=True).values()
+        may_report["Sales"].entries  # noqa: B018 (it raises)
+    (own,) = may_report.row("Sales", own=True).values()
     assert own.exact() == 0
     assert own.entries.empty
 
 
-def test_cash_has_a_total_but_no_average(lines, ledgers):
+def test_cash_has_a_total_but_no_average(demo_lines, ledgers):
     compare = ["total", "average", "share"]
     columns = ["2026-03", "2026-04"]
-    statement = aa.cash_flow_statement(aa.Books(lines, ledgers, opening="2025-01-01"), columns=columns, compare=compare)
+    statement = aa.cash_flow_statement(
+        aa.Books(demo_lines, ledgers, opening="2025-01-01"), columns=columns, compare=compare
+    )
     for row, column in (("starting_cash_balance", "2026-03"), ("ending_cash_balance", "2026-04")):
         assert statement[row, "total"].exact() == statement[row, column].exact()
     start, net, end = (
@@ -176,27 +179,31 @@ def test_cash_has_a_total_but_no_average(lines, ledgers):
     assert [statement.text("ending_cash_balance", column) for column in ("average", "2026-03 share")] == ["", ""]
     assert statement["ending_cash_balance", "average"].amount is None
     apart = aa.cash_flow_statement(
-        aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2026-01", "2026-04"], compare="total"
+        aa.Books(demo_lines, ledgers, opening="2025-01-01"), columns=["2026-01", "2026-04"], compare="total"
     )
     assert not apart.text("ending_cash_balance", "total")
 
 
-def test_balances_supplied_for_all_ledgers_equal_history(lines, ledgers):
-    whole = aa.trial_balance(aa.Books(lines, ledgers, opening="2025-01-01"), ("2025-12-01", "2025-12-31"))
+def test_balances_supplied_for_all_ledgers_equal_history(demo_lines, ledgers):
+    whole = aa.trial_balance(aa.Books(demo_lines, ledgers, opening="2025-01-01"), ("2025-12-01", "2025-12-31"))
     supplied = {
         row.key: (whole.value(row.key, "2025-12 debit") or Decimal(0)) - (whole.value(row.key, "2025-12 credit") or 0)
         for row in whole.rows
         if row.kind == "ledger"
     }
-    expected = aa.trial_balance(aa.Books(lines, ledgers, opening="2025-01-01"), ("2026-03-01", "2026-03-31"))
+    expected = aa.trial_balance(aa.Books(demo_lines, ledgers, opening="2025-01-01"), ("2026-03-01", "2026-03-31"))
     rolled = aa.trial_balance(
-        aa.Books(lines, ledgers, opening=("2026-01-01", supplied)), ("2026-01-01", "2026-03-31"), columns=["2026-03"]
+        aa.Books(demo_lines, ledgers, opening=("2026-01-01", supplied)),
+        ("2026-01-01", "2026-03-31"),
+        columns=["2026-03"],
     )
     for row in expected.rows:
         for column in expected.columns:
             assert rolled.value(row.key, column.key) == expected.value(row.key, column.key)
     sheet = aa.balance_sheet(
-        aa.Books(lines, ledgers, opening=("2026-01-01", supplied)), ("2026-01-01", "2026-03-31"), compare=["change"]
+        aa.Books(demo_lines, ledgers, opening=("2026-01-01", supplied)),
+        ("2026-01-01", "2026-03-31"),
+        compare=["change"],
     )
     total = sheet["Total assets", "2026-03"]
     assert sum(term.exact() for term in total.terms) == total.exact()
@@ -204,21 +211,21 @@ def test_balances_supplied_for_all_ledgers_equal_history(lines, ledgers):
     assert change.entries["figure_amount"].sum() == pytest.approx(float(change.exact()), abs=1e-6)
 
 
-def test_periods_are_named_as_they_were_asked_for(lines, ledgers):
+def test_periods_are_named_as_they_were_asked_for(demo_lines, ledgers):
     days = ("2026-01-01", "2026-03-31")
-    calendar = aa.income_statement(aa.Books(lines, ledgers), days, columns="quarter", compare=["prior", "change"])
+    calendar = aa.income_statement(aa.Books(demo_lines, ledgers), days, columns="quarter", compare=["prior", "change"])
     assert [one.label for one in calendar.columns] == ["Q1 2026", "Q4 2025", "Change from Q4 2025"]
     fiscal = aa.income_statement(
-        aa.Books(lines, ledgers, fiscal_year_start_month=4), days, columns="quarter", compare="prior"
+        aa.Books(demo_lines, ledgers, fiscal_year_start_month=4), days, columns="quarter", compare="prior"
     )
     assert [one.label for one in fiscal.columns] == ["Q4 2025/26", "Q3 2025/26"]
-    listed = aa.income_statement(aa.Books(lines, ledgers), columns=["2026-Q1", ("2026-04-01", "2026-04-15")])
+    listed = aa.income_statement(aa.Books(demo_lines, ledgers), columns=["2026-Q1", ("2026-04-01", "2026-04-15")])
     assert [one.key for one in listed.columns] == ["2026-Q1", "2026-04-01/2026-04-15"]
     assert [one.label for one in listed.columns] == ["Q1 2026", "1 to 15 Apr 2026"]
 
 
-def test_sections_name_what_exists(lines, ledgers):
-    books, columns = aa.Books(lines, ledgers), ["2026-05"]
+def test_sections_name_what_exists(demo_lines, ledgers):
+    books, columns = aa.Books(demo_lines, ledgers), ["2026-05"]
     statement = aa.cash_flow_statement(books, sections={"Rent": "premises", "loan": "financing"}, columns=columns)
     assert statement["premises"].exact() == statement["Rent"].exact() != 0
     with pytest.raises(InputError, match=r"sections: .*did you mean 'Rent'"):
@@ -241,9 +248,9 @@ def test_earnings_before_the_books_began_are_zero(demo_company):
     assert sheet.value("earnings_of_the_period", "2025-05") == income.value("net_income", column.key) != 0
 
 
-def test_a_change_of_balances_has_the_lines_between(lines, ledgers):
+def test_a_change_of_balances_has_the_lines_between(demo_lines, ledgers):
     statement = aa.balance_sheet(
-        aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2026-05"], compare=["prior", "change"]
+        aa.Books(demo_lines, ledgers, opening="2025-01-01"), columns=["2026-05"], compare=["prior", "change"]
     )
     change = statement["Operating Account", "2026-05 change"]
     assert change.entries["id"].is_unique
@@ -253,8 +260,8 @@ def test_a_change_of_balances_has_the_lines_between(lines, ledgers):
     )
 
 
-def test_a_zero_of_some_lines_unfolds(lines, ledgers):
-    statement = aa.balance_sheet(aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2025-03", "2025-04"])
+def test_a_zero_of_some_lines_unfolds(demo_lines, ledgers):
+    statement = aa.balance_sheet(aa.Books(demo_lines, ledgers, opening="2025-01-01"), columns=["2025-03", "2025-04"])
     page = statement._repr_html_()
     zeros = [
         figure
@@ -268,19 +275,21 @@ def test_a_zero_of_some_lines_unfolds(lines, ledgers):
         assert (f'data-key="{figure.key}"' in page) == (not figure.entries.empty)
 
 
-def test_the_entries_of_a_total_are_read_once(lines, ledgers):
-    statement = aa.income_statement(aa.Books(lines, ledgers), ("2025-01-01", "2026-05-31"), compare="total")
+def test_the_entries_of_a_total_are_read_once(demo_lines, ledgers):
+    statement = aa.income_statement(aa.Books(demo_lines, ledgers), ("2025-01-01", "2026-05-31"), compare="total")
     rent = statement["Rent", "total"].entries
     assert (
         rent["id"].tolist()
         == [one for month in statement.row("Rent").values() for one in month.entries["id"]][: len(rent)]
     )
-    apart = aa.income_statement(aa.Books(lines, ledgers), columns=["2025-01", "2025-03", "2025-04"], compare="total")
+    apart = aa.income_statement(
+        aa.Books(demo_lines, ledgers), columns=["2025-01", "2025-03", "2025-04"], compare="total"
+    )
     assert set(apart["Rent", "total"].entries["local_date"].dt.month) == {1, 3, 4}
 
 
-def test_comparisons_are_rows_of_their_kind(lines, ledgers):
-    books = aa.Books(lines, ledgers)
+def test_comparisons_are_rows_of_their_kind(demo_lines, ledgers):
+    books = aa.Books(demo_lines, ledgers)
     compared = aa.income_statement(books, "2026-Q1", compare=["prior_year", "change", "total"]).tidy()
     now, earlier = (aa.income_statement(books, days).tidy() for days in ("2026-Q1", "2025-Q1"))
     names = ["path", "start_date", "end_date", "amount"]
@@ -298,16 +307,16 @@ def test_comparisons_are_rows_of_their_kind(lines, ledgers):
     assert now["of_column"].tolist() == now["column"].tolist()
 
 
-def test_columns_may_be_given_with_their_changes(lines, ledgers):
+def test_columns_may_be_given_with_their_changes(demo_lines, ledgers):
     may, april, year_before = (aa.Period.parse(text, time_zone="UTC") for text in ("2026-05", "2026-04", "2025-05"))
     columns = [
         StatementColumn("this", "May", "period", periods=((1, may),)),
         StatementColumn("change", "Change", "change", "this", ((1, may), (-1, april))),
         StatementColumn("year", "Change of the year", "change", "this", ((1, may), (-1, year_before))),
     ]
-    income = aa.income_statement(aa.Books(lines, ledgers, time_zone="UTC"), columns=columns)
+    income = aa.income_statement(aa.Books(demo_lines, ledgers, time_zone="UTC"), columns=columns)
     assert [column.label for column in income.columns] == ["May", "Change", "Change of the year"]
-    months = aa.income_statement(aa.Books(lines, ledgers, time_zone="UTC"), columns=[may, april, year_before])
+    months = aa.income_statement(aa.Books(demo_lines, ledgers, time_zone="UTC"), columns=[may, april, year_before])
     amounts = {key: months["Wages", key].exact() for key in ("2026-05", "2026-04", "2025-05")}
     assert income["Wages", "change"].exact() == amounts["2026-05"] - amounts["2026-04"]
     assert income["Wages", "year"].exact() == amounts["2026-05"] - amounts["2025-05"]
@@ -319,15 +328,15 @@ def test_columns_may_be_given_with_their_changes(lines, ledgers):
     assert income["operating_expenses", "change"].terms == ()
 
 
-def test_any_number_of_columns_sums_to_all(lines, ledgers):
+def test_any_number_of_columns_sums_to_all(demo_lines, ledgers):
     apart = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=100, freq="2D")]
-    page = aa.income_statement(aa.Books(lines, ledgers, time_zone="UTC"), columns=apart)._repr_html_()
+    page = aa.income_statement(aa.Books(demo_lines, ledgers, time_zone="UTC"), columns=apart)._repr_html_()
     assert json.loads(re.search(r'<script type="application/json">(.*?)</script>', page)[1])["figures"]
     days = [aa.Period(day, day, "UTC") for day in pd.date_range("2025-01-15", periods=200)]
-    statement = aa.income_statement(aa.Books(lines, ledgers, time_zone="UTC"), columns=days, compare="total")
+    statement = aa.income_statement(aa.Books(demo_lines, ledgers, time_zone="UTC"), columns=days, compare="total")
     assert len(statement.columns) == 201
     whole = aa.income_statement(
-        aa.Books(lines, ledgers, time_zone="UTC"), columns=[(days[0].start_date, days[-1].end_date)]
+        aa.Books(demo_lines, ledgers, time_zone="UTC"), columns=[(days[0].start_date, days[-1].end_date)]
     )
     for row in ("net_income", "led_rent"):
         assert statement[row, "total"].exact() == whole[row].exact()
@@ -336,9 +345,9 @@ def test_any_number_of_columns_sums_to_all(lines, ledgers):
 
 
 @pytest.mark.parametrize("engine", ["pandas", "pyarrow", "polars", "duckdb"])
-def test_sums_beyond_a_float_are_exact_and_named(lines, ledgers, engine):
-    rent = lines.loc[lines["ledger_id"] == "led_rent", "journal_entry_id"].tail(2)
-    large = lines[lines["journal_entry_id"].isin(rent)].copy()
+def test_sums_beyond_a_float_are_exact_and_named(demo_lines, ledgers, engine):
+    rent = demo_lines.loc[demo_lines["ledger_id"] == "led_rent", "journal_entry_id"].tail(2)
+    large = demo_lines[demo_lines["journal_entry_id"].isin(rent)].copy()
     large["signed_amount"] = np.sign(large["signed_amount"]) * 9_999_999_999_999.99
     large["amount"] = 9_999_999_999_999.99
     large.attrs = {}
@@ -362,30 +371,32 @@ def test_sums_beyond_a_float_are_exact_and_named(lines, ledgers, engine):
         _ = statement.frame
 
 
-def test_a_part_of_a_tree_says_so(lines, ledgers):
-    sheet = aa.balance_sheet(aa.Books(lines, ledgers, opening="2025-01-01"), columns=["2026-01"])
+def test_a_part_of_a_tree_says_so(demo_lines, ledgers):
+    sheet = aa.balance_sheet(aa.Books(demo_lines, ledgers, opening="2025-01-01"), columns=["2026-01"])
     assert sheet["Liabilities"].label.startswith("Liabilities (current liabilities), ")
     assert sheet["Liabilities"].exact() + sheet["Equipment Loan"].exact() == sheet["Total liabilities"].exact()
     assert sheet["Payables"].label.startswith("Payables, ")
 
 
-def test_days_that_nothing_states_or_is_in_are_noted(lines, ledgers):
-    notes = " ".join(aa.income_statement(aa.Books(lines, ledgers), columns=["2026-01"]).notes)
+def test_days_that_nothing_states_or_is_in_are_noted(demo_lines, ledgers):
+    notes = " ".join(aa.income_statement(aa.Books(demo_lines, ledgers), columns=["2026-01"]).notes)
     assert "not checked" not in notes
     assert "no line entries" not in notes
-    plain = lines.copy()
+    plain = demo_lines.copy()
     plain.attrs = {}
     statement = aa.income_statement(aa.Books(plain, ledgers, time_zone="America/New_York"), columns=["2026-01"])
     assert any("not checked; its lines are of Jan 2025 to May 2026" in note for note in statement.notes)
 
 
-def test_days_without_entries_are_noted(lines, ledgers):
-    nothing = lines.iloc[:0].copy()
-    nothing.attrs = lines.attrs | {"load": lines.attrs["load"] | {"lines": 0, "sums": {}, "end_date": "2026-12-31"}}
+def test_days_without_entries_are_noted(demo_lines, ledgers):
+    nothing = demo_lines.iloc[:0].copy()
+    nothing.attrs = demo_lines.attrs | {
+        "load": demo_lines.attrs["load"] | {"lines": 0, "sums": {}, "end_date": "2026-12-31"}
+    }
     statement = aa.income_statement(aa.Books(nothing, ledgers), columns=["2026-05"])
     assert statement.notes[0] == "There are no line entries in these days."
-    until_december = lines.copy()
-    until_december.attrs = lines.attrs | {"load": lines.attrs["load"] | {"end_date": "2026-12-31"}}
+    until_december = demo_lines.copy()
+    until_december.attrs = demo_lines.attrs | {"load": demo_lines.attrs["load"] | {"end_date": "2026-12-31"}}
     to_come = aa.income_statement(
         aa.Books(until_december, ledgers), columns=["2026-07", "2026-04", "2026-06", "2026-05"]
     )
@@ -394,16 +405,16 @@ def test_days_without_entries_are_noted(lines, ledgers):
     assert flows.notes[0] == "There are no entries that touch cash in the columns from Jun 2026 on."
 
 
-def test_entries_have_the_days_of_the_statement(lines, ledgers):
-    statement = aa.income_statement(aa.Books(lines, ledgers, time_zone="Asia/Tokyo"), columns=["2026-02"])
+def test_entries_have_the_days_of_the_statement(demo_lines, ledgers):
+    statement = aa.income_statement(aa.Books(demo_lines, ledgers, time_zone="Asia/Tokyo"), columns=["2026-02"])
     for row in statement.rows:
         if row.kind == "ledger":
             assert statement[row.key].entries["local_date"].between("2026-02-01", "2026-02-28").all()
 
 
-def test_total_inflows_are_of_one_period(lines, ledgers):
+def test_total_inflows_are_of_one_period(demo_lines, ledgers):
     statement = aa.cash_flow_statement(
-        aa.Books(lines, ledgers), columns=["2026-04", "2026-05"], compare=["prior", "change", "share", "total"]
+        aa.Books(demo_lines, ledgers), columns=["2026-04", "2026-05"], compare=["prior", "change", "share", "total"]
     )
     assert sum(term.exact() for term in statement["total_inflows", "2026-05"].terms) == (
         statement["total_inflows", "2026-05"].exact()
@@ -413,21 +424,22 @@ def test_total_inflows_are_of_one_period(lines, ledgers):
             statement["total_inflows", column].entries  # noqa: B018 (it raises)
 
 
-def test_a_register_of_lines_of_cash_flow_alone_is_refused(lines, ledgers):
+def test_a_register_of_lines_of_cash_flow_alone_is_refused(demo_lines, ledgers):
     cash = ledgers.loc[ledgers["report_cash_flow"], "id"]
-    entries = lines.loc[lines["ledger_id"].isin(cash), "journal_entry_id"]
-    loaded = lines[lines["journal_entry_id"].isin(entries)]
+    entries = demo_lines.loc[demo_lines["ledger_id"].isin(cash), "journal_entry_id"]
+    loaded = demo_lines[demo_lines["journal_entry_id"].isin(entries)]
 
     def filtered(**filters):
-        load = lines.attrs["load"] | {"filters": filters, "lines": len(loaded)}
+        load = demo_lines.attrs["load"] | {"filters": filters, "lines": len(loaded)}
         del load["sums"]
         frame = loaded.copy()
-        frame.attrs = lines.attrs | {"load": load}
+        frame.attrs = demo_lines.attrs | {"load": load}
         return frame
 
     on_cash = filtered(is_cashflow=True)
     assert (
-        len(aa.register(aa.Books(on_cash, ledgers), "led_operating")) == (lines["ledger_id"] == "led_operating").sum()
+        len(aa.register(aa.Books(on_cash, ledgers), "led_operating"))
+        == (demo_lines["ledger_id"] == "led_operating").sum()
     )
     with pytest.raises(IncompleteLoadError, match="only lines of entries that touch cash"):
         aa.register(aa.Books(on_cash, ledgers), "led_inventory")

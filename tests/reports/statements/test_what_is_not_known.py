@@ -235,21 +235,23 @@ def test_books_that_begin_within_a_month_have_its_other_days(demo_company, chart
 CENTS = {"Operating Account": Decimal(100), "Owner Capital": Decimal(-100)}
 
 
-def test_supplied_balances_of_other_ledgers_are_refused_and_absent_ones_noted(lines, ledgers, report):
-    others = report.starting_balances.assign(ledger_id=lambda frame: frame["ledger_id"] + "_old")
+def test_supplied_balances_of_other_ledgers_are_refused_and_absent_ones_noted(demo_lines, ledgers, may_report):
+    others = may_report.starting_balances.assign(ledger_id=lambda frame: frame["ledger_id"] + "_old")
     with pytest.raises(FrameError, match="not in ledgers: led_card_old"):
-        aa.cash_flow_statement(aa.Books(lines, ledgers, opening=("2026-05-01", others)), ("2026-05-01", "2026-05-31"))
+        aa.cash_flow_statement(
+            aa.Books(demo_lines, ledgers, opening=("2026-05-01", others)), ("2026-05-01", "2026-05-31")
+        )
     statement = aa.cash_flow_statement(
-        aa.Books(lines, ledgers, opening=("2026-05-01", CENTS)), ("2026-05-01", "2026-05-31")
+        aa.Books(demo_lines, ledgers, opening=("2026-05-01", CENTS)), ("2026-05-01", "2026-05-31")
     )
     assert any("start at zero: led_card, led_processor, led_savings" in note for note in statement.notes)
-    later = aa.trial_balance(aa.Books(lines, ledgers, opening=("2026-05-01", CENTS)), ("2026-05-01", "2026-06-30"))
+    later = aa.trial_balance(aa.Books(demo_lines, ledgers, opening=("2026-05-01", CENTS)), ("2026-05-01", "2026-06-30"))
     assert later["Operating Account", "2026-06 debit"].exact() is None
     assert "not known" in later._repr_html_()
 
 
-def test_balances_of_cash_alone_make_no_balance_sheet(lines, ledgers):
-    books = aa.Books(lines, ledgers, "2026-05", opening=("2026-05-01", {"Operating Account": Decimal(100)}))
+def test_balances_of_cash_alone_make_no_balance_sheet(demo_lines, ledgers):
+    books = aa.Books(demo_lines, ledgers, "2026-05", opening=("2026-05-01", {"Operating Account": Decimal(100)}))
     assert "Balances are the supplied ones at the start of 1 May 2026" in "".join(aa.cash_flow_statement(books).notes)
     for function in (aa.balance_sheet, aa.trial_balance):
         statement = function(books)
@@ -257,26 +259,26 @@ def test_balances_of_cash_alone_make_no_balance_sheet(lines, ledgers):
         assert any("of cash alone, so they are not counted here" in note for note in statement.notes)
 
 
-def test_a_report_that_does_not_tie_keeps_its_ending_balance(ledgers, report):
-    balances = report.ending_balances.copy()
+def test_a_report_that_does_not_tie_keeps_its_ending_balance(ledgers, may_report):
+    balances = may_report.ending_balances.copy()
     balances.loc[balances["ledger_id"] == "led_operating", ["cash_balance", "total_cash_balance"]] += 7
     balances[["cash_balance", "total_cash_balance"]] = balances[["cash_balance", "total_cash_balance"]].round(2)
-    exact = report.exact().ending_cash_balance + 7
-    reported = altered(report, ending_balances=balances, ending_cash_balance=exact)
+    exact = may_report.exact().ending_cash_balance + 7
+    reported = altered(may_report, ending_balances=balances, ending_cash_balance=exact)
     statement = aa.cash_flow_statement(reported, ledgers=ledgers)
     assert statement["Cash at the end"].exact() == exact
     assert not statement["Cash at the end"].is_additive
     assert "The flows do not explain 7.00 of the change in cash." in statement.notes
 
 
-def test_a_report_of_other_cash_ledgers_is_refused(ledgers, report):
+def test_a_report_of_other_cash_ledgers_is_refused(ledgers, may_report):
     chart = ledgers.assign(report_cash_flow=ledgers["report_cash_flow"] & (ledgers["id"] != "led_savings"))
     with pytest.raises(InputError, match="disagree about what is cash: led_savings"):
-        aa.cash_flow_statement(report, ledgers=chart)
+        aa.cash_flow_statement(may_report, ledgers=chart)
 
 
-def test_chosen_lines_know_what_all_lines_do(lines, ledgers):
-    own = lines[lines["local_date"] >= "2025-03-01"].copy()
+def test_chosen_lines_know_what_all_lines_do(demo_lines, ledgers):
+    own = demo_lines[demo_lines["local_date"] >= "2025-03-01"].copy()
     own.attrs = {}
     books = aa.Books(own, ledgers, opening=("2025-01-01", {"Operating Account": Decimal(100)}))
     chosen = books.with_lines(own.tail(), label="the last ones")
@@ -286,9 +288,9 @@ def test_chosen_lines_know_what_all_lines_do(lines, ledgers):
         assert f"{unchecked}Mar 2025 to May 2026." in one.notes
 
 
-def test_a_share_is_of_the_total_and_not_of_a_ledger_with_its_key(lines, ledgers):
+def test_a_share_is_of_the_total_and_not_of_a_ledger_with_its_key(demo_lines, ledgers):
     """The id of a ledger may be the key of a total."""
-    renamed = [frame.replace({"led_deposits": "total_assets"}) for frame in (lines, ledgers)]
+    renamed = [frame.replace({"led_deposits": "total_assets"}) for frame in (demo_lines, ledgers)]
     renamed[0].attrs = {}
     statement = aa.balance_sheet(
         aa.Books(*renamed, opening="2025-01-01"), ("2026-01-01", "2026-01-31"), compare="share"
@@ -296,28 +298,30 @@ def test_a_share_is_of_the_total_and_not_of_a_ledger_with_its_key(lines, ledgers
     assert statement["led_operating", "2026-01 share"].terms[1].label == "Total assets, 31 Jan 2026"
 
 
-def test_statements_of_other_amounts_are_not_equal(lines, ledgers):
-    doubled = lines.assign(amount=lines["amount"] * 2, signed_amount=lines["signed_amount"] * 2)
+def test_statements_of_other_amounts_are_not_equal(demo_lines, ledgers):
+    doubled = demo_lines.assign(amount=demo_lines["amount"] * 2, signed_amount=demo_lines["signed_amount"] * 2)
     doubled.attrs.pop("load")
     one, other = (
-        aa.income_statement(aa.Books(frame, ledgers), ("2026-05-01", "2026-05-31")) for frame in (lines, doubled)
+        aa.income_statement(aa.Books(frame, ledgers), ("2026-05-01", "2026-05-31")) for frame in (demo_lines, doubled)
     )
     assert one == one  # noqa: PLR0124 (a statement is itself)
     assert one != other
 
 
-def test_books_that_begin_before_the_stated_day_are_refused(lines, ledgers):
+def test_books_that_begin_before_the_stated_day_are_refused(demo_lines, ledgers):
     given = pd.DataFrame(ledgers)
     given.attrs = {}
     for chart in (ledgers, given):
         with pytest.raises(InputError, match="opening is 2025-06-01, but there are entries before that day"):
-            aa.balance_sheet(aa.Books(lines, chart, opening="2025-06-01"), ("2026-05-01", "2026-05-31"))
+            aa.balance_sheet(aa.Books(demo_lines, chart, opening="2025-06-01"), ("2026-05-01", "2026-05-31"))
 
 
-def test_a_statement_of_tagged_lines_says_so(lines, ledgers, report):
-    statement = aa.cash_flow_statement(altered(report, tag_ids=("blue",)), ledgers=ledgers)
+def test_a_statement_of_tagged_lines_says_so(demo_lines, ledgers, may_report):
+    statement = aa.cash_flow_statement(altered(may_report, tag_ids=("blue",)), ledgers=ledgers)
     assert "Only lines with all these tags are counted: blue." in statement.notes
-    frame = lines.copy()
-    frame.attrs = lines.attrs | {"load": lines.attrs["load"] | {"filters": {"is_cashflow": True, "tag_ids": ["blue"]}}}
+    frame = demo_lines.copy()
+    frame.attrs = demo_lines.attrs | {
+        "load": demo_lines.attrs["load"] | {"filters": {"is_cashflow": True, "tag_ids": ["blue"]}}
+    }
     with pytest.raises(InputError, match=r"only lines with tag_ids=\['blue'\] were loaded, .*: pass tag_ids= to a"):
         aa.Books(frame, ledgers)

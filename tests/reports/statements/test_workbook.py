@@ -94,8 +94,8 @@ def excel_round(value, digits):
 
 
 @pytest.fixture(scope="module", params=[*SHORT, *also_long(*sorted(STATEMENTS.keys() - set(SHORT)))])
-def statement(request, lines, ledgers):
-    return STATEMENTS[request.param](lines, ledgers)
+def statement(request, demo_lines, ledgers):
+    return STATEMENTS[request.param](demo_lines, ledgers)
 
 
 @pytest.fixture(scope="module")
@@ -151,9 +151,9 @@ def test_each_figure_is_linked_to_entries_that_sum_to_it(statement, sheet):
     assert len(keys) == len(set(keys))
 
 
-def test_texts_of_the_books_are_never_formulas(lines, ledgers, tmp_path):
+def test_texts_of_the_books_are_never_formulas(demo_lines, ledgers, tmp_path):
     renamed = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "led_rent", '=HYPERLINK("http://x")'))
-    marked = lines.assign(journal_entry_description="=1+1")
+    marked = demo_lines.assign(journal_entry_description="=1+1")
     statement = aa.income_statement(aa.Books(marked, renamed, company="=A1"), ("2026-03-01", "2026-03-31"))
     statement.to_excel(tmp_path / "statement.xlsx")
     statement.to_csv(tmp_path / "statement.csv")
@@ -174,16 +174,16 @@ def test_texts_of_the_books_are_never_formulas(lines, ledgers, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["3/4", "0012", "1e5", "TRUE", "1-Mar"])
-def test_names_that_a_spreadsheet_would_convert_are_guarded(name, lines, ledgers, tmp_path):
+def test_names_that_a_spreadsheet_would_convert_are_guarded(name, demo_lines, ledgers, tmp_path):
     renamed = ledgers.assign(name=ledgers["name"].where(ledgers["id"] != "led_rent", name))
-    aa.income_statement(aa.Books(lines, renamed), ("2026-03-01", "2026-03-31")).to_csv(tmp_path / "statement.csv")
+    aa.income_statement(aa.Books(demo_lines, renamed), ("2026-03-01", "2026-03-31")).to_csv(tmp_path / "statement.csv")
     with (tmp_path / "statement.csv").open(encoding="utf-8-sig", newline="") as file:
         rows = {row["key"]: row["label"] for row in csv.DictReader(file)}
     assert rows["led_rent"] == f"'{name}"
 
 
-def test_sheet_is_read_and_printed_as_a_statement(lines, ledgers, tmp_path):
-    statement = STATEMENTS["income"](lines, ledgers)
+def test_sheet_is_read_and_printed_as_a_statement(demo_lines, ledgers, tmp_path):
+    statement = STATEMENTS["income"](demo_lines, ledgers)
     statement.to_excel(tmp_path / "statement.xlsx")
     sheet = openpyxl.load_workbook(tmp_path / "statement.xlsx").worksheets[0]
     assert [sheet.cell(row, 1).value for row in (1, 2)] == ["=A1", "Income statement"]
@@ -198,8 +198,8 @@ def test_sheet_is_read_and_printed_as_a_statement(lines, ledgers, tmp_path):
 
 
 @pytest.mark.parametrize("unit", [None, "M"])
-def test_amounts_that_excel_would_change_are_text(lines, ledgers, tmp_path, unit):
-    exact = aa.schemas.LineEntries.exact(lines).frame
+def test_amounts_that_excel_would_change_are_text(demo_lines, ledgers, tmp_path, unit):
+    exact = aa.schemas.LineEntries.exact(demo_lines).frame
     entry = exact.loc[exact["ledger_id"] == "led_rent", "journal_entry_id"].iloc[-1]
     amounts = exact["amount"].mask(exact["journal_entry_id"] == entry, Decimal("12345678909134.00"))
     signed = amounts.where(exact["debit_credit"] == "debit", -amounts)
@@ -217,8 +217,8 @@ def test_amounts_that_excel_would_change_are_text(lines, ledgers, tmp_path, unit
     assert "12,345,678,909,134.00" in {entry[4] for entry in sheet.entries}
 
 
-def test_what_cannot_be_written_is_refused(lines, ledgers, tmp_path, monkeypatch):
-    statement = STATEMENTS["trial balance"](lines, ledgers)
+def test_what_cannot_be_written_is_refused(demo_lines, ledgers, tmp_path, monkeypatch):
+    statement = STATEMENTS["trial balance"](demo_lines, ledgers)
     file = tmp_path / "statement.xlsx"
     file.write_text("before")
     with pytest.raises(InputError, match=r"ends in \.xlsx"):
@@ -234,9 +234,9 @@ def test_what_cannot_be_written_is_refused(lines, ledgers, tmp_path, monkeypatch
     assert file.read_text() == "before"
 
 
-def test_lines_between_the_columns_take_no_rows(lines, ledgers, tmp_path, monkeypatch):
+def test_lines_between_the_columns_take_no_rows(demo_lines, ledgers, tmp_path, monkeypatch):
     statement = aa.income_statement(
-        aa.Books(lines, ledgers, time_zone="America/New_York"), columns=["2025-02", "2026-05"]
+        aa.Books(demo_lines, ledgers, time_zone="America/New_York"), columns=["2025-02", "2026-05"]
     )
     statement.to_excel(tmp_path / "statement.xlsx")
     rows = openpyxl.load_workbook(tmp_path / "statement.xlsx")["Entries"].max_row
@@ -245,8 +245,8 @@ def test_lines_between_the_columns_take_no_rows(lines, ledgers, tmp_path, monkey
     assert openpyxl.load_workbook(tmp_path / "again.xlsx")["Entries"].max_row == rows
 
 
-def test_a_report_without_lines_has_no_entries(lines, ledgers, tmp_path):
-    report = aa.recompute_cash_flow(aa.Books(lines, ledgers), ("2026-05-01", "2026-05-31"), lines=False)
+def test_a_report_without_lines_has_no_entries(demo_lines, ledgers, tmp_path):
+    report = aa.recompute_cash_flow(aa.Books(demo_lines, ledgers), ("2026-05-01", "2026-05-31"), lines=False)
     aa.cash_flow_statement(report, ledgers=ledgers).to_excel(tmp_path / "statement.xlsx")
     book = openpyxl.load_workbook(tmp_path / "statement.xlsx")
     assert len(book.sheetnames) == 1
