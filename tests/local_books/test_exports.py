@@ -61,7 +61,7 @@ def synced(tmp_path_factory):
 
 
 @pytest.fixture
-def company(synced, tmp_path):
+def synced_company(synced, tmp_path):
     """Return the company, whose changes stay for later tests, and a copy of the books up to date with it."""
     served, folder = synced
     copy = Company(served, aa.LocalBooks.open(shutil.copytree(folder, tmp_path / "books")))
@@ -78,12 +78,12 @@ def files(output):
 
 
 @pytest.mark.long
-def test_manifest_names_service_instance_and_version(company, tmp_path):
-    manifest = aa.export(aa.load_books(company.books), tmp_path / "out")
-    assert manifest.books_version == company.books.version
+def test_manifest_names_service_instance_and_version(synced_company, tmp_path):
+    manifest = aa.export(aa.load_books(synced_company.books), tmp_path / "out")
+    assert manifest.books_version == synced_company.books.version
     stated = json.loads((tmp_path / "out" / "current" / "manifest.json").read_bytes())
-    assert stated["local_books"] == f"{company.served.base_url} {company.served.instance_id}"
-    assert stated["books_version"] == company.books.version
+    assert stated["local_books"] == f"{synced_company.served.base_url} {synced_company.served.instance_id}"
+    assert stated["books_version"] == synced_company.books.version
     assert aa.verify_export(tmp_path / "out").verified
 
 
@@ -115,11 +115,11 @@ class DoubtfulBooks(aa.LocalBooks):
 
 
 @pytest.mark.long
-def test_months_that_do_not_agree_are_stated(company, tmp_path):
-    manifest = aa.export(aa.load_books(DoubtfulBooks.open(company.books.folder)), tmp_path / "out")
+def test_months_that_do_not_agree_are_stated(synced_company, tmp_path):
+    manifest = aa.export(aa.load_books(DoubtfulBooks.open(synced_company.books.folder)), tmp_path / "out")
     assert manifest.verdict == f"From 2025-01: {AGREES} From 2025-03: It does not agree."
     assert manifest.summary().startswith("PARTIAL: ")
-    loads = DoubtfulBooks.open(company.books.folder).sql("select month from dim_load where is_partial")
+    loads = DoubtfulBooks.open(synced_company.books.folder).sql("select month from dim_load where is_partial")
     assert loads["month"].tolist() == ["2025-03"]
     exported = pq.read_table(manifest.folder / "dim_load.parquet").to_pylist()
     assert [row["month"] for row in exported if row["proven_at_utc"] is None] == ["2025-03"]
@@ -155,19 +155,19 @@ def test_month_is_proven_when_its_report_agrees(month, verdict, is_proven):
     ],
 )
 @pytest.mark.long
-def test_other_formats_export_books_too(name, output, company, tmp_path):
-    manifest = aa.export(aa.load_books(company.books), tmp_path / output, "2025-03", format=name)
+def test_other_formats_export_books_too(name, output, synced_company, tmp_path):
+    manifest = aa.export(aa.load_books(synced_company.books), tmp_path / output, "2025-03", format=name)
     assert (manifest.start_date, manifest.end_date, manifest.verdict) == ("2025-03-01", "2025-03-31", AGREES)
-    assert manifest.books_version == company.books.version
+    assert manifest.books_version == synced_company.books.version
 
 
 @pytest.mark.long
-def test_earlier_version_is_exported_and_queried(company, tmp_path):
-    books, version = company.books, company.books.version
+def test_earlier_version_is_exported_and_queried(synced_company, tmp_path):
+    books, version = synced_company.books, synced_company.books.version
     text = "select sum(amount) as rent from cash_flow where ledger_id = 'led_rent' and month = '2025-04'"
     before = books.sql(text)["rent"][0]
-    company.pay(dt.datetime(2025, 4, 11, 12, tzinfo=dt.UTC))
-    company.sync()
+    synced_company.pay(dt.datetime(2025, 4, 11, 12, tzinfo=dt.UTC))
+    synced_company.sync()
     assert round(books.sql(text)["rent"][0] - before, 2) == -12.34
     earlier = books.as_of(version)
     assert earlier.sql(text)["rent"][0] == before
@@ -178,15 +178,15 @@ def test_earlier_version_is_exported_and_queried(company, tmp_path):
 
 
 @pytest.mark.long
-def test_what_does_not_fit_is_refused(company, tmp_path):
-    books, output = aa.load_books(company.books), tmp_path / "out"
+def test_what_does_not_fit_is_refused(synced_company, tmp_path):
+    books, output = aa.load_books(synced_company.books), tmp_path / "out"
     earlier, in_utc = ("2024-12-01", "2025-01-31"), aa.Period("2025-03-01", "2025-03-31", "UTC")
-    report = company.books.report(aa.Period("2025-03-01", "2025-03-31", ZONE))
+    report = synced_company.books.report(aa.Period("2025-03-01", "2025-03-31", ZONE))
     aa.export(books, output)
     before = files(output)
     for export, message in (
         (lambda: aa.export(books.with_reports([report]), output), "a report was recomputed from line entries"),
-        (lambda: aa.export(aa.load_books(company.books, earlier), output), "which does not include all of"),
+        (lambda: aa.export(aa.load_books(synced_company.books, earlier), output), "which does not include all of"),
         (lambda: aa.export(books, output, earlier), "which does not include all of"),
         (lambda: aa.export(books, output, in_utc), "is not of the zone America/New_York"),
         (lambda: aa.export(aa.load_books(aa.LocalBooks.open(tmp_path / "new")), output), "has no local books yet: run"),

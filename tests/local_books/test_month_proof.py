@@ -23,7 +23,7 @@ def ledgers(demo_company):
 
 
 @pytest.fixture(scope="module")
-def lines(demo_company, ledgers):
+def march_lines(demo_company, ledgers):
     """Return the exact lines of March."""
     return load_line_table(demo_company.client, dict.fromkeys(ledgers["id"], MARCH)).lines
 
@@ -53,47 +53,53 @@ TABLES = {
 }
 
 
-def test_month_that_agrees_ties_with_complete_entries(reported, lines, ledgers):
+def test_month_that_agrees_ties_with_complete_entries(reported, march_lines, ledgers):
     for agreeing in (reported, altered(reported, lines=reported.lines.iloc[::-1].reset_index(drop=True))):
-        assert problem_of(agreeing, lines, ledgers, reported.starting_balances) == ""
-    assert find_incompleteness(lines, MARCH, 2) == ("", [])
+        assert problem_of(agreeing, march_lines, ledgers, reported.starting_balances) == ""
+    assert find_incompleteness(march_lines, MARCH, 2) == ("", [])
 
 
 @settings.get_profile("slow")
 @given(data=st.data())
-def test_any_other_value_in_the_report_is_found(reported, lines, ledgers, data):
+def test_any_other_value_in_the_report_is_found(reported, march_lines, ledgers, data):
     name = data.draw(st.sampled_from(sorted(TABLES)))
     table, column = getattr(reported, name).copy(), data.draw(st.sampled_from(TABLES[name]))
     row = data.draw(st.integers(0, len(table) - 1))
     if data.draw(st.booleans()):
         table.loc[row, column] = change_value(table.loc[row, column])
         table[column] = table[column].round(2) if table[column].dtype == float else table[column]
-        assert problem_of(altered(reported, **{name: table}), lines, ledgers, reported.starting_balances)
+        assert problem_of(altered(reported, **{name: table}), march_lines, ledgers, reported.starting_balances)
     elif name == "lines":
         fewer = altered(reported, lines=table.drop(index=row).reset_index(drop=True))
-        assert problem_of(fewer, lines, ledgers, reported.starting_balances)
+        assert problem_of(fewer, march_lines, ledgers, reported.starting_balances)
 
 
 @pytest.mark.parametrize("name", ["ledgers", "starting_balances", "ending_balances"])
-def test_another_ledger_in_any_row_is_found(reported, lines, ledgers, name):
+def test_another_ledger_in_any_row_is_found(reported, march_lines, ledgers, name):
     table = getattr(reported, name)
     amount = table["net_cash_flow" if name == "ledgers" else "cash_balance"]
     for row in {*table.index[::6], *table.index[amount == 0][:1]}:
         other = table.assign(ledger_id=table["ledger_id"].where(table.index != row, table["ledger_id"] + "x"))
-        assert problem_of(altered(reported, **{name: other}), lines, ledgers, reported.starting_balances), (name, row)
+        assert problem_of(altered(reported, **{name: other}), march_lines, ledgers, reported.starting_balances), (
+            name,
+            row,
+        )
 
 
 @pytest.mark.parametrize("name", ["starting_cash_balance", "ending_cash_balance"])
-def test_another_cash_balance_is_found(reported, lines, ledgers, name):
+def test_another_cash_balance_is_found(reported, march_lines, ledgers, name):
     other = altered(reported, **{name: round(getattr(reported, name) + 0.01, 2)})
-    assert problem_of(other, lines, ledgers, reported.starting_balances)
+    assert problem_of(other, march_lines, ledgers, reported.starting_balances)
 
 
 @pytest.mark.parametrize("named", ["", None])
-def test_entries_that_name_no_line_are_complete(lines, named):
-    column = lines.column_names.index("journal_entry_line_entry_ids")
-    unnamed = pa.array([named] * len(lines), pa.string())
-    assert find_incompleteness(lines.set_column(column, "journal_entry_line_entry_ids", unnamed), MARCH, 2) == ("", [])
+def test_entries_that_name_no_line_are_complete(march_lines, named):
+    column = march_lines.column_names.index("journal_entry_line_entry_ids")
+    unnamed = pa.array([named] * len(march_lines), pa.string())
+    assert find_incompleteness(march_lines.set_column(column, "journal_entry_line_entry_ids", unnamed), MARCH, 2) == (
+        "",
+        [],
+    )
 
 
 def set_value(lines, row, name, value):
@@ -105,21 +111,21 @@ def set_value(lines, row, name, value):
 
 @given(row=st.integers(0, 300))
 @settings(max_examples=5)
-def test_incomplete_entries_are_found(lines, row):
-    entry_id, line_id = lines["journal_entry_id"][row].as_py(), lines["id"][row].as_py()
-    amount = lines["signed_amount"][row].as_py() + 1
-    of_entry = pc.equal(lines["journal_entry_id"], entry_id).to_pylist()
+def test_incomplete_entries_are_found(march_lines, row):
+    entry_id, line_id = march_lines["journal_entry_id"][row].as_py(), march_lines["id"][row].as_py()
+    amount = march_lines["signed_amount"][row].as_py() + 1
+    of_entry = pc.equal(march_lines["journal_entry_id"], entry_id).to_pylist()
     naming = [
         f"{text}|absent" if is_named else text
-        for text, is_named in zip(lines["journal_entry_line_entry_ids"].to_pylist(), of_entry, strict=True)
+        for text, is_named in zip(march_lines["journal_entry_line_entry_ids"].to_pylist(), of_entry, strict=True)
     ]
-    column = lines.column_names.index("journal_entry_line_entry_ids")
+    column = march_lines.column_names.index("journal_entry_line_entry_ids")
     for changed in (
-        pa.concat_tables([lines[:row], lines[row + 1 :]]),
-        set_value(lines, row, "signed_amount", amount),
-        lines.set_column(column, "journal_entry_line_entry_ids", pa.array(naming)),
+        pa.concat_tables([march_lines[:row], march_lines[row + 1 :]]),
+        set_value(march_lines, row, "signed_amount", amount),
+        march_lines.set_column(column, "journal_entry_line_entry_ids", pa.array(naming)),
     ):
         found = find_incompleteness(changed, MARCH, 2)
         assert found == (f"1 does not balance, or lacks a line that is named: {entry_id}", [entry_id])
-    twice = pa.concat_tables([lines, lines[row : row + 1]])
+    twice = pa.concat_tables([march_lines, march_lines[row : row + 1]])
     assert find_incompleteness(twice, MARCH, 2)[0] == f"1 line is there more than once: {line_id}"

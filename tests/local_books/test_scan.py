@@ -32,7 +32,7 @@ STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.
 
 
 @pytest.fixture(scope="module")
-def books(tmp_path_factory, demo_company):
+def scanned_books(tmp_path_factory, demo_company):
     """Return local books of the demo company with two versions, the first of which lacks March."""
     books = aa.LocalBooks.open(tmp_path_factory.mktemp("scanned") / "books")
     books.sync(demo_company.client, start_date=QUARTER[0], end_date="2025-02-28")
@@ -41,10 +41,10 @@ def books(tmp_path_factory, demo_company):
 
 
 @pytest.fixture
-def scan(books, request):
+def scan(scanned_books, request):
     """Return a function that loads the books, or other ones, on an engine."""
 
-    def scan(engine, of=books):
+    def scan(engine, of=scanned_books):
         if engine == "pyspark":
             request.getfixturevalue("spark_session")
         return aa.load_books(of, engine=engine)
@@ -53,19 +53,19 @@ def scan(books, request):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_scanned_report_is_that_of_the_books_and_reconciles(books, scan, demo_company, engine):
+def test_scanned_report_is_that_of_the_books_and_reconciles(scanned_books, scan, demo_company, engine):
     scanned = scan(engine)
-    assert scanned.extent.rows == len(books.line_entries())
+    assert scanned.extent.rows == len(scanned_books.line_entries())
     report = aa.recompute_cash_flow(scanned, MARCH)
-    expected = books.report(aa.Period(*MARCH, books.time_zone))
+    expected = scanned_books.report(aa.Period(*MARCH, scanned_books.time_zone))
     totals = aa.recompute_cash_flow(scanned, MARCH, lines=False)
     for name in ("ledgers", "starting_balances", "ending_balances"):
         for one in (report, totals):
             pd.testing.assert_frame_equal(getattr(one, name), getattr(expected, name))
     pd.testing.assert_frame_equal(report.lines, expected.lines)
     assert (len(totals.lines), totals.totals_only) == (0, True)
-    assert report.period.time_zone == books.time_zone
-    assert set(books.notes) <= set(report.notes)
+    assert report.period.time_zone == scanned_books.time_zone
+    assert set(scanned_books.notes) <= set(report.notes)
     reported = aa.load_cash_flow_report(demo_company.client, *MARCH)
     assert compare_reports(reported, report, scanned).ties
     wrong = aa.recompute_cash_flow(scanned, ("2025-03-02", MARCH[1]))
@@ -74,8 +74,8 @@ def test_scanned_report_is_that_of_the_books_and_reconciles(books, scan, demo_co
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_scanned_statements_and_registers_are_those_of_books(books, scan, engine):
-    scanned, loaded = scan(engine), aa.load_books(books)
+def test_scanned_statements_and_registers_are_those_of_books(scanned_books, scan, engine):
+    scanned, loaded = scan(engine), aa.load_books(scanned_books)
     for make in STATEMENTS:
         statement, expected = make(scanned, QUARTER), make(loaded, QUARTER)
         pd.testing.assert_frame_equal(statement.tidy(), expected.tidy())
@@ -84,13 +84,13 @@ def test_scanned_statements_and_registers_are_those_of_books(books, scan, engine
     found, entries = (one["Rent", "2025-02"].entries for one in (flows, expected))
     assert len(found) > 0
     pd.testing.assert_frame_equal(found[["id", "figure_amount"]], entries[["id", "figure_amount"]])
-    account = books.ledgers().query("report_cash_flow")["id"].iloc[0]
+    account = scanned_books.ledgers().query("report_cash_flow")["id"].iloc[0]
     registers = (aa.register(one, account, "2025-03") for one in (scanned, loaded))
     pd.testing.assert_frame_equal(*registers)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_entries_of_a_flow_are_found_by_the_engine(books, scan, engine, monkeypatch):
+def test_entries_of_a_flow_are_found_by_the_engine(scanned_books, scan, engine, monkeypatch):
     statement = aa.cash_flow_statement(scan(engine), QUARTER)
     collected = []
 
@@ -101,29 +101,29 @@ def test_entries_of_a_flow_are_found_by_the_engine(books, scan, engine, monkeypa
 
     monkeypatch.setattr(line_sums, "collect", counting)
     entries = statement["Net change in cash", "2025-02"].entries
-    held = [len(books.line_entries())] if engine == "pyarrow" else []  # numbered once in memory
+    held = [len(scanned_books.line_entries())] if engine == "pyarrow" else []  # numbered once in memory
     assert collected == [*held, len(entries)]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_scan_is_of_the_version_that_is_read(books, scan, engine):
-    first = scan(engine, books.as_of(0))
-    assert (first.extent.rows, first.version) == (len(books.as_of(0).line_entries()), 0)
+def test_scan_is_of_the_version_that_is_read(scanned_books, scan, engine):
+    first = scan(engine, scanned_books.as_of(0))
+    assert (first.extent.rows, first.version) == (len(scanned_books.as_of(0).line_entries()), 0)
     with pytest.raises(aa.errors.IncompleteLoadError, match="the load covers Jan 2025 to Feb 2025"):
         aa.recompute_cash_flow(first, MARCH)
 
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_spark_names_its_default_file_system_elsewhere(books, spark_session):
+def test_spark_names_its_default_file_system_elsewhere(scanned_books, spark_session):
     try:
         spark_session.conf.set("fs.defaultFS", "nowhere:///")
         with pytest.raises(Exception, match="nowhere"):
-            aa.load_books(books, engine="pyspark")
+            aa.load_books(scanned_books, engine="pyspark")
     finally:
         spark_session.conf.set("fs.defaultFS", "file:///")
     report, expected = (
-        aa.recompute_cash_flow(aa.load_books(books, engine=engine), MARCH, lines=False)
+        aa.recompute_cash_flow(aa.load_books(scanned_books, engine=engine), MARCH, lines=False)
         for engine in ("pyspark", "polars")
     )
     pd.testing.assert_frame_equal(report.ledgers, expected.ledgers)
@@ -131,25 +131,29 @@ def test_spark_names_its_default_file_system_elsewhere(books, spark_session):
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_frame_that_spark_read_makes_the_same_books(books, spark_session):
-    stored = spark_session.read.parquet(*(f"file:{path}" for path in DeltaTable(books.folder / "lines").file_uris()))
-    opening = books.report(books.period).starting_balances
-    read = aa.Books(stored, books.ledgers(), books.period, time_zone=books.time_zone, opening=opening)
+def test_frame_that_spark_read_makes_the_same_books(scanned_books, spark_session):
+    stored = spark_session.read.parquet(
+        *(f"file:{path}" for path in DeltaTable(scanned_books.folder / "lines").file_uris())
+    )
+    opening = scanned_books.report(scanned_books.period).starting_balances
+    read = aa.Books(
+        stored, scanned_books.ledgers(), scanned_books.period, time_zone=scanned_books.time_zone, opening=opening
+    )
     report, expected = (
-        aa.recompute_cash_flow(one, MARCH, lines=False) for one in (read, aa.load_books(books, engine="polars"))
+        aa.recompute_cash_flow(one, MARCH, lines=False) for one in (read, aa.load_books(scanned_books, engine="polars"))
     )
     for name in ("ledgers", "starting_balances"):
         pd.testing.assert_frame_equal(getattr(report, name), getattr(expected, name))
 
 
 @pytest.mark.parametrize("engine", ["dask", ["polars"]])
-def test_engine_that_cannot_read_books_is_refused(books, engine):
+def test_engine_that_cannot_read_books_is_refused(scanned_books, engine):
     with pytest.raises(aa.errors.InputError, match=r"engine must be one of .pandas., .polars., .duckdb."):
-        aa.load_books(books, engine=engine)
+        aa.load_books(scanned_books, engine=engine)
 
 
-def test_file_changed_after_writing_is_named_before_reading(books, tmp_path):
-    folder = shutil.copytree(books.folder, tmp_path / "books")
+def test_file_changed_after_writing_is_named_before_reading(scanned_books, tmp_path):
+    folder = shutil.copytree(scanned_books.folder, tmp_path / "books")
     file = next((folder / "lines").glob("2025-03-*.parquet"))
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
@@ -205,7 +209,7 @@ def _copied(lines):
 
 
 @pytest.fixture
-def run(tmp_path, copied_books):
+def report_on_cluster(tmp_path, copied_books):
     """Return a function that reports the books on a cluster, where a worker is killed, and returns what it found.
 
     It returns also the figures of the books themselves.
@@ -230,8 +234,8 @@ def run(tmp_path, copied_books):
 
 @pytest.mark.long
 @pytest.mark.spark
-def test_killed_worker_changes_no_figure(run):
-    found, expected = run([make.__name__ for make in STATEMENTS], killed_worker=1)
+def test_killed_worker_changes_no_figure(report_on_cluster):
+    found, expected = report_on_cluster([make.__name__ for make in STATEMENTS], killed_worker=1)
     assert found["executors"] == 2
     assert found["figures"] == expected
     killed = found["killed"]
