@@ -42,20 +42,20 @@ class Broken(httpx.HTTPTransport):
 
 
 @pytest.fixture(scope="module")
-def company():
+def own_company():
     """Return a demo company of this test alone, whose books are changed and changed back."""
     with aa.demo() as company:
         yield company
 
 
 @pytest.fixture(scope="module")
-def loaded(company):
+def loaded(own_company):
     """Return the books of a month, with their report."""
-    return aa.load_books(company.client, MONTH, since=MONTH[0])
+    return aa.load_books(own_company.client, MONTH, since=MONTH[0])
 
 
-def test_broken_page_and_frame_are_refused_naming_an_id(company, loaded):
-    settings = company.environment()
+def test_broken_page_and_frame_are_refused_naming_an_id(own_company, loaded):
+    settings = own_company.environment()
     network = Broken()
     broken = aa.LedgerClient(
         settings["ACCOUNTING_ANALYTICS_BASE_URL"],
@@ -94,8 +94,8 @@ def test_reports_charts_and_exports_agree(loaded, tmp_path):
     assert sum(dict(rows).values()) == net
 
 
-def test_the_uncategorized_are_categorized_and_taken_back(company, loaded, tmp_path):
-    (reported,), client = loaded.reports, company.client
+def test_the_uncategorized_are_categorized_and_taken_back(own_company, loaded, tmp_path):
+    (reported,), client = loaded.reports, own_company.client
     queue = aa.uncategorized_queue(loaded)
     proposals = aa.decide(queue.head(3), dict.fromkeys(queue.head(3)["transaction_id"], "Travel"), loaded)
     plan = aa.plan_recategorization(proposals, loaded)
@@ -112,9 +112,9 @@ def test_the_uncategorized_are_categorized_and_taken_back(company, loaded, tmp_p
 
 
 @pytest.fixture
-def notebook_of_the_company(company, monkeypatch, tmp_path):
+def notebook_of_the_company(own_company, monkeypatch, tmp_path):
     """Return a notebook of one cell, and connect the kernels of this test to the company."""
-    for name, value in company.environment().items():
+    for name, value in own_company.environment().items():
         monkeypatch.setenv(name, value)
     path = tmp_path / "job.ipynb"
     nbformat.write(v4.new_notebook(cells=[v4.new_code_cell(CELL)], metadata=KERNEL), path)

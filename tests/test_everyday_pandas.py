@@ -102,7 +102,7 @@ class Loaded(Books):
 
 
 @pytest.fixture(scope="module")
-def books(demo_company):
+def loaded_books(demo_company):
     """Return the books of the demo company, loaded once."""
     client = demo_company.client
     ledgers = aa.discover_ledgers(client, START, END, time_zone=ZONE)
@@ -144,14 +144,16 @@ def require_cents(result, cents):
     assert [value for value in exact if value != int(value)] == []
 
 
-def test_wire_and_frame_have_the_same_lines(books):
-    assert books.lines["id"].tolist() == [line.id for line in books.wire]
-    assert books.a.tolist() == [float(value) for value in books.exact]
-    assert books.lines.amount.tolist() == [float(line.amount) for line in books.wire]
-    assert books.day.dt.date.tolist() == [line.datetime.astimezone(ZoneInfo(ZONE)).date() for line in books.wire]
-    assert len(books.wire) > 5_000
-    typed = Counter(float(f"{line.amount:.2f}") for line in books.wire)
-    assert books.lines.amount.value_counts().to_dict() == typed
+def test_wire_and_frame_have_the_same_lines(loaded_books):
+    assert loaded_books.lines["id"].tolist() == [line.id for line in loaded_books.wire]
+    assert loaded_books.a.tolist() == [float(value) for value in loaded_books.exact]
+    assert loaded_books.lines.amount.tolist() == [float(line.amount) for line in loaded_books.wire]
+    assert loaded_books.day.dt.date.tolist() == [
+        line.datetime.astimezone(ZoneInfo(ZONE)).date() for line in loaded_books.wire
+    ]
+    assert len(loaded_books.wire) > 5_000
+    typed = Counter(float(f"{line.amount:.2f}") for line in loaded_books.wire)
+    assert loaded_books.lines.amount.value_counts().to_dict() == typed
 
 
 FIND = {
@@ -170,29 +172,31 @@ FIND = {
 
 
 @pytest.mark.parametrize("expression", FIND)
-def test_filter_finds_lines_of_an_amount_in_order(books, expression):
-    wanted = FIND[expression](books.cents, round(PRICE * 100))["id"].tolist()
+def test_filter_finds_lines_of_an_amount_in_order(loaded_books, expression):
+    wanted = FIND[expression](loaded_books.cents, round(PRICE * 100))["id"].tolist()
     assert wanted
-    assert FIND[expression](books, PRICE)["id"].tolist() == wanted
+    assert FIND[expression](loaded_books, PRICE)["id"].tolist() == wanted
 
 
-def test_filters_find_lines_of_days_and_texts(books):
+def test_filters_find_lines_of_days_and_texts(loaded_books):
     days = [dt.date(2025, 2, 1), dt.date(2025, 2, 28)]
-    found = books.lines.loc[books.day.between("2025-02-01", "2025-02-28")]["id"].tolist()
-    local = [(line.id, line.datetime.astimezone(ZoneInfo(ZONE)).date()) for line in books.wire]
+    found = loaded_books.lines.loc[loaded_books.day.between("2025-02-01", "2025-02-28")]["id"].tolist()
+    local = [(line.id, line.datetime.astimezone(ZoneInfo(ZONE)).date()) for line in loaded_books.wire]
     assert found == [line for line, day in local if days[0] <= day <= days[1]] != []
-    found = books.lines[books.lines.description.str.contains("AMZN")]["id"].tolist()
-    assert found == [line.id for line in books.wire if "AMZN" in line.description] != []
+    found = loaded_books.lines[loaded_books.lines.description.str.contains("AMZN")]["id"].tolist()
+    assert found == [line.id for line in loaded_books.wire if "AMZN" in line.description] != []
 
 
-def test_split_lines_become_a_row_per_opposing_ledger(books):
-    merged = books.lines.merge(books.ledgers, left_on="ledger_id", right_on="id")
-    assert merged.id_x.tolist() == books.lines["id"].tolist()
+def test_split_lines_become_a_row_per_opposing_ledger(loaded_books):
+    merged = loaded_books.lines.merge(loaded_books.ledgers, left_on="ledger_id", right_on="id")
+    assert merged.id_x.tolist() == loaded_books.lines["id"].tolist()
     assert (merged.name == merged.ledger_name).all()
-    exploded = books.lines.opposing_ledger_ids.str.split("|").explode()
-    expected = [(row, ledger_id) for row, line in enumerate(books.wire) for ledger_id in line.opposing_ledger_ids]
+    exploded = loaded_books.lines.opposing_ledger_ids.str.split("|").explode()
+    expected = [
+        (row, ledger_id) for row, line in enumerate(loaded_books.wire) for ledger_id in line.opposing_ledger_ids
+    ]
     assert sorted(zip(exploded.index, exploded, strict=True)) == sorted(expected)
-    assert len(exploded) > len(books.lines)
+    assert len(exploded) > len(loaded_books.lines)
 
 
 def statement_rows(books):
@@ -205,22 +209,22 @@ def statement_rows(books):
 
 
 @pytest.fixture(scope="module", params=["floats", "text"])
-def statement(books, request):
+def statement(loaded_books, request):
     """Return the bank statement with amounts that pandas parsed, or that are parsed from text afterwards."""
-    printed = "".join(f"{day},{Decimal(int(cents)).scaleb(-2)}\n" for day, cents in statement_rows(books))
+    printed = "".join(f"{day},{Decimal(int(cents)).scaleb(-2)}\n" for day, cents in statement_rows(loaded_books))
     dtype = {"amount": "str" if request.param == "text" else "float64"}
     frame = pd.read_csv(io.StringIO(f"posted,amount\n{printed}"), parse_dates=["posted"], dtype=dtype)
     return frame.assign(amount=pd.to_numeric(frame.amount))
 
 
-def test_merge_finds_each_line_of_a_bank_statement(books, statement):
-    rows = statement_rows(books)
-    merged = statement.merge(books.account[["id", "signed_amount"]], left_on="amount", right_on="signed_amount")
-    counts = Counter(books.cents.account.signed_amount)
+def test_merge_finds_each_line_of_a_bank_statement(loaded_books, statement):
+    rows = statement_rows(loaded_books)
+    merged = statement.merge(loaded_books.account[["id", "signed_amount"]], left_on="amount", right_on="signed_amount")
+    counts = Counter(loaded_books.cents.account.signed_amount)
     assert len(merged) == sum(counts[cents] for _, cents in rows)
     merged = pd.merge_asof(
         statement.rename(columns={"amount": "signed_amount"}),
-        books.account[["local_date", "signed_amount", "id"]],
+        loaded_books.account[["local_date", "signed_amount", "id"]],
         left_on="posted",
         right_on="local_date",
         by="signed_amount",
@@ -250,9 +254,9 @@ ARITHMETIC = {
 
 
 @pytest.mark.parametrize("expression", ARITHMETIC)
-def test_arithmetic_agrees_to_the_cent(books, expression):
+def test_arithmetic_agrees_to_the_cent(loaded_books, expression):
     calculate, exactly = ARITHMETIC[expression]
-    require_agreement(calculate(books), [exactly(value) for value in books.exact])
+    require_agreement(calculate(loaded_books), [exactly(value) for value in loaded_books.exact])
 
 
 def ratios(values):
@@ -297,25 +301,25 @@ SUMMARIES = {
 
 
 @pytest.mark.parametrize("expression", SUMMARIES)
-def test_summary_agrees_to_the_cent(books, expression):
+def test_summary_agrees_to_the_cent(loaded_books, expression):
     summarize, exactly = SUMMARIES[expression]
-    require_agreement(summarize(books.a), exactly(books.exact))
-    require_agreement(summarize(books.lines.amount), exactly([abs(value) for value in books.exact]))
+    require_agreement(summarize(loaded_books.a), exactly(loaded_books.exact))
+    require_agreement(summarize(loaded_books.lines.amount), exactly([abs(value) for value in loaded_books.exact]))
 
 
-def test_means_keep_digits_and_bins_count_their_content(books):
-    exact = mean([abs(value) for value in books.exact])
-    assert books.lines.amount.mean() == pytest.approx(float(exact), rel=1e-12)
-    assert books.lines.amount.mean() != round(float(exact), 2)
-    counts = books.lines.amount.value_counts(bins=5)
+def test_means_keep_digits_and_bins_count_their_content(loaded_books):
+    exact = mean([abs(value) for value in loaded_books.exact])
+    assert loaded_books.lines.amount.mean() == pytest.approx(float(exact), rel=1e-12)
+    assert loaded_books.lines.amount.mean() != round(float(exact), 2)
+    counts = loaded_books.lines.amount.value_counts(bins=5)
     for interval, count in counts.items():
-        assert count == sum(interval.left < float(line.amount) <= interval.right for line in books.wire)
-    assert counts.sum() == len(books.wire)
-    signed, amounts = books.exact, [abs(value) for value in books.exact]
+        assert count == sum(interval.left < float(line.amount) <= interval.right for line in loaded_books.wire)
+    assert counts.sum() == len(loaded_books.wire)
+    signed, amounts = loaded_books.exact, [abs(value) for value in loaded_books.exact]
     one, two = mean(signed), mean(amounts)
     products = sum((x - one) * (y - two) for x, y in zip(signed, amounts, strict=True))
     expected = products / root(sum((x - one) ** 2 for x in signed) * sum((y - two) ** 2 for y in amounts))
-    found = books.lines[["signed_amount", "amount"]].corr().iloc[0, 1]
+    found = loaded_books.lines[["signed_amount", "amount"]].corr().iloc[0, 1]
     assert found == pytest.approx(float(expected), abs=1e-12)
 
 
@@ -357,13 +361,13 @@ SUMS = {
 
 
 @pytest.mark.parametrize("expression", SUMS)
-def test_sums_by_ledger_side_and_month_agree(books, expression):
-    require_cents(SUMS[expression](books), SUMS[expression](books.cents))
+def test_sums_by_ledger_side_and_month_agree(loaded_books, expression):
+    require_cents(SUMS[expression](loaded_books), SUMS[expression](loaded_books.cents))
 
 
-def test_a_running_balance_ends_at_the_reported_one(books):
-    balances = books.report.ending_balances.set_index("ledger_name").cash_balance
-    assert SUMS["running balance of one account"](books).round(2).iloc[-1] == balances[CASH]
+def test_a_running_balance_ends_at_the_reported_one(loaded_books):
+    balances = loaded_books.report.ending_balances.set_index("ledger_name").cash_balance
+    assert SUMS["running balance of one account"](loaded_books).round(2).iloc[-1] == balances[CASH]
 
 
 def exact_means(series):
@@ -371,35 +375,35 @@ def exact_means(series):
     return [Fraction(int(values.sum()), 100 * len(values)) for _, values in series]
 
 
-def test_means_shares_and_percents_agree_to_a_hundredth(books):
-    cents = books.cents
-    counted = books.by_ledger.agg(["sum", "count", "mean"])
+def test_means_shares_and_percents_agree_to_a_hundredth(loaded_books):
+    cents = loaded_books.cents
+    counted = loaded_books.by_ledger.agg(["sum", "count", "mean"])
     assert counted["count"].equals(cents.by_ledger.count())
     require_agreement(counted["mean"], exact_means(cents.by_ledger))
-    sales, exact = (one.lines[one.lines.ledger_name == SALES] for one in (books, cents))
-    found = sales.groupby(books.day.dt.day_name()).signed_amount.mean()
+    sales, exact = (one.lines[one.lines.ledger_name == SALES] for one in (loaded_books, cents))
+    found = sales.groupby(loaded_books.day.dt.day_name()).signed_amount.mean()
     assert set(found.index) >= {"Monday", "Saturday"}
-    require_agreement(found, exact_means(exact.groupby(books.day.dt.day_name()).signed_amount))
-    spent, exact = (one.lines[one.a < 0].groupby("ledger_name").signed_amount.sum() for one in (books, cents))
+    require_agreement(found, exact_means(exact.groupby(loaded_books.day.dt.day_name()).signed_amount))
+    spent, exact = (one.lines[one.a < 0].groupby("ledger_name").signed_amount.sum() for one in (loaded_books, cents))
     shares = [Fraction(int(value), int(exact.sum())) * 100 for value in exact]
     require_agreement(spent / spent.sum() * 100, shares)
     months = [Fraction(int(value), 100) for value in cents.months]
     percents = [None if one is None else one * 100 for one in ratios(months)]
-    require_agreement(books.months.pct_change() * 100, percents)
+    require_agreement(loaded_books.months.pct_change() * 100, percents)
 
 
-def test_day_names_are_of_local_dates(books):
-    converted = books.lines.datetime.dt.tz_convert(ZONE)
-    assert [one.timestamp() for one in converted] == [line.datetime.timestamp() for line in books.wire]
-    assert (converted.dt.tz_localize(None).dt.normalize() == books.day).all()
-    assert books.day.dt.day_name().tolist() == [day.strftime("%A") for day in books.day.dt.date]
+def test_day_names_are_of_local_dates(loaded_books):
+    converted = loaded_books.lines.datetime.dt.tz_convert(ZONE)
+    assert [one.timestamp() for one in converted] == [line.datetime.timestamp() for line in loaded_books.wire]
+    assert (converted.dt.tz_localize(None).dt.normalize() == loaded_books.day).all()
+    assert loaded_books.day.dt.day_name().tolist() == [day.strftime("%A") for day in loaded_books.day.dt.date]
 
 
-def test_top_ten_outflows_have_shares(books):
-    flows = books.report.ledgers
+def test_top_ten_outflows_have_shares(loaded_books):
+    flows = loaded_books.report.ledgers
     top = flows[flows.net_cash_flow < 0].nsmallest(10, "net_cash_flow")
     share = top.net_cash_flow / flows.net_cash_flow.clip(upper=0).sum() * 100
-    lines = books.report.exact().lines
+    lines = loaded_books.report.exact().lines
     exact = Counter()
     for ledger_id, amount in zip(lines.ledger_id, lines.amount, strict=True):
         exact[ledger_id] += Fraction(amount)
@@ -410,11 +414,12 @@ def test_top_ten_outflows_have_shares(books):
     require_agreement(share.cumsum(), list(itertools.accumulate(shares)))
 
 
-def test_variance_of_two_reports(books):
-    before, after = (report.ledgers[["ledger_id", "net_cash_flow"]] for report in books.years)
+def test_variance_of_two_reports(loaded_books):
+    before, after = (report.ledgers[["ledger_id", "net_cash_flow"]] for report in loaded_books.years)
     merged = after.merge(before, on="ledger_id", how="outer", suffixes=("", "_before")).set_index("ledger_id").fillna(0)
     exact = [
-        {row.ledger_id: Fraction(row.net_cash_flow) for row in one.exact().ledgers.itertuples()} for one in books.years
+        {row.ledger_id: Fraction(row.net_cash_flow) for row in one.exact().ledgers.itertuples()}
+        for one in loaded_books.years
     ]
     found = merged.net_cash_flow - merged.net_cash_flow_before
     assert set(found.index) == {*exact[0], *exact[1]}
@@ -427,12 +432,12 @@ def axes():
     return lambda: Figure().subplots()
 
 
-def test_plotly_seaborn_and_matplotlib_draw_frames(books, axes):
-    pivot, account = books.pivot.rename(columns=str), books.account
+def test_plotly_seaborn_and_matplotlib_draw_frames(loaded_books, axes):
+    pivot, account = loaded_books.pivot.rename(columns=str), loaded_books.account
     np.testing.assert_array_equal(np.asarray(px.imshow(pivot).data[0].z), pivot.to_numpy())
     (mesh,) = sns.heatmap(pivot, ax=axes()).collections
     np.testing.assert_array_equal(mesh.get_array().reshape(pivot.shape), pivot.to_numpy())
-    totals = books.by_ledger.sum().round(2).reset_index()
+    totals = loaded_books.by_ledger.sum().round(2).reset_index()
     assert list(px.bar(totals, x="ledger_name", y="signed_amount").data[0].y) == totals.signed_amount.tolist()
     bars = sns.barplot(totals, x="ledger_name", y="signed_amount", ax=axes()).patches
     assert [bar.get_height() for bar in bars] == totals.signed_amount.tolist()
@@ -499,14 +504,14 @@ IN_EVERY_RUN = ("to_parquet", "to_csv", "to_json")
     "expression",
     [*IN_EVERY_RUN, *also_long(*(one for one in IN_AND_OUT if one not in IN_EVERY_RUN))],
 )
-def test_files_of_a_frame_recompute_to_the_reported_figures(books, expression, tmp_path):
-    back = LineEntries.checked(IN_AND_OUT[expression](books.lines, tmp_path))
+def test_files_of_a_frame_recompute_to_the_reported_figures(loaded_books, expression, tmp_path):
+    back = LineEntries.checked(IN_AND_OUT[expression](loaded_books.lines, tmp_path))
     # text files have no difference between no tags and tags that are not known
     no_tags = dict.fromkeys(("tag_ids", "tag_names", "tag_group_ids"), "")
-    assert_frame_equal(back.fillna(no_tags), books.lines.fillna(no_tags), check_flags=False)
-    again = aa.Books(back, books.ledgers, opening=START)
-    assert figures(again) == figures(aa.Books(books.lines, books.ledgers, opening=START))
-    assert compare_reports(books.report, aa.recompute_cash_flow(again, (START, END))).ties
+    assert_frame_equal(back.fillna(no_tags), loaded_books.lines.fillna(no_tags), check_flags=False)
+    again = aa.Books(back, loaded_books.ledgers, opening=START)
+    assert figures(again) == figures(aa.Books(loaded_books.lines, loaded_books.ledgers, opening=START))
+    assert compare_reports(loaded_books.report, aa.recompute_cash_flow(again, (START, END))).ties
 
 
 def figures(value):
@@ -555,9 +560,9 @@ KEPT = {
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword in DataFrame.drop")  # DuckDB uses it in .df()
 @pytest.mark.parametrize("name", KEPT)
-def test_books_of_a_frame_that_still_has_all_lines(books, name):
+def test_books_of_a_frame_that_still_has_all_lines(loaded_books, name):
     """Where the frame lost its load, balances need the day of the first entry, and the books say so."""
-    loaded, again = (aa.Books(frame, books.ledgers) for frame in (books.lines, KEPT[name](books)))
+    loaded, again = (aa.Books(frame, loaded_books.ledgers) for frame in (loaded_books.lines, KEPT[name](loaded_books)))
     assert figures(again.with_opening(START)) == figures(loaded.with_opening(START))
     assert not loaded.opening.is_movement
     if again.extent.is_stated:
@@ -625,38 +630,38 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_books_of_a_frame_that_lacks_something_are_refused(books, name):
+def test_books_of_a_frame_that_lacks_something_are_refused(loaded_books, name):
     change, error, message = REFUSED[name]
     with pytest.raises(error, match=message):
-        aa.Books(change(books), books.ledgers)
+        aa.Books(change(loaded_books), loaded_books.ledgers)
 
 
-def test_books_of_ledgers_that_were_saved(books, tmp_path):
+def test_books_of_ledgers_that_were_saved(loaded_books, tmp_path):
     """A chart from a file states no zone: lines that lost theirs need its name."""
-    books.ledgers.to_csv(tmp_path / "ledgers.csv", index=False)
+    loaded_books.ledgers.to_csv(tmp_path / "ledgers.csv", index=False)
     chart = aa.schemas.Ledgers.checked(pd.read_csv(tmp_path / "ledgers.csv", dtype={"sort_code": str}))
-    merged = books.lines.merge(budgets(books), on="ledger_id")
+    merged = loaded_books.lines.merge(budgets(loaded_books), on="ledger_id")
     with pytest.raises(InputError, match="neither the line entries nor the ledgers state a time zone; name the zone"):
         aa.Books(merged, chart)
-    opening = books.day.min()
-    expected = figures(aa.Books(books.lines, books.ledgers, opening=opening))
-    assert figures(aa.Books(books.lines, chart, opening=opening)) == expected
+    opening = loaded_books.day.min()
+    expected = figures(aa.Books(loaded_books.lines, loaded_books.ledgers, opening=opening))
+    assert figures(aa.Books(loaded_books.lines, chart, opening=opening)) == expected
     assert figures(aa.Books(merged, chart, time_zone=ZONE, opening=opening)) == expected
 
 
-def test_duckdb_sums_the_amounts(books):
-    lines = books.account
+def test_duckdb_sums_the_amounts(loaded_books):
+    lines = loaded_books.account
     ((total,),) = duckdb.sql("select sum(signed_amount) from lines").fetchall()
     assert len(lines) > 100
-    require_agreement(total, Fraction(int(books.cents.account.signed_amount.sum()), 100))
+    require_agreement(total, Fraction(int(loaded_books.cents.account.signed_amount.sum()), 100))
 
 
-def test_flags_as_1_and_0_are_read_others_refused(books):
-    numbers = books.lines.transaction_personal.astype("float64")
-    back = LineEntries.checked(books.lines.assign(transaction_personal=numbers))
-    assert_frame_equal(back, books.lines, check_flags=False)
+def test_flags_as_1_and_0_are_read_others_refused(loaded_books):
+    numbers = loaded_books.lines.transaction_personal.astype("float64")
+    back = LineEntries.checked(loaded_books.lines.assign(transaction_personal=numbers))
+    assert_frame_equal(back, loaded_books.lines, check_flags=False)
     with pytest.raises(FrameError, match="transaction_personal: dtype is not boolean"):
-        LineEntries.checked(books.lines.assign(transaction_personal=numbers + 1))
+        LineEntries.checked(loaded_books.lines.assign(transaction_personal=numbers + 1))
 
 
 def as_objects(lines):
@@ -679,6 +684,6 @@ def as_parquet(lines):
 
 @pytest.mark.parametrize("with_lists", [as_objects, as_arrow_lists, as_parquet])
 @pytest.mark.parametrize("read", [LineEntries.checked, LineEntries.exact])
-def test_lists_of_ids_are_refused_by_name(books, with_lists, read):
+def test_lists_of_ids_are_refused_by_name(loaded_books, with_lists, read):
     with pytest.raises(FrameError, match=r"ids' holds lists; it takes texts, the values of each list joined by '\|'"):
-        read(with_lists(books.lines.head(20)))
+        read(with_lists(loaded_books.lines.head(20)))

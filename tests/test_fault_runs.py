@@ -63,7 +63,7 @@ def service(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def books(service):
+def quarter_books(service):
     """Return books of a quarter: two banks, a card, three categories, 700 entries."""
     chance, entries = random.Random(5), []  # noqa: S311 (books)
     for number in range(700):
@@ -75,17 +75,17 @@ def books(service):
 
 
 @pytest.fixture(scope="module")
-def client_of(token_endpoint, service, books):
+def client_of(token_endpoint, service, quarter_books):
     """Return a function that gives a client, which requests its tokens from an authorization server."""
 
     @contextmanager
-    def connect(base_url=books.base_url, **options):
+    def connect(base_url=quarter_books.base_url, **options):
         def issue():
-            return service.issue_token(books.instance_id)
+            return service.issue_token(quarter_books.instance_id)
 
         with token_endpoint(*CREDENTIALS, issue) as url:
             token = aa.ClientCredentials(url, *CREDENTIALS)
-            with books.client(base_url, token=token, deadline=60, **options) as client:
+            with quarter_books.client(base_url, token=token, deadline=60, **options) as client:
                 yield client
 
     return connect
@@ -142,7 +142,7 @@ def truth(client_of):
 
 
 @pytest.mark.soak
-def test_temporary_faults_end_exact_or_clear(service, books, client_of, truth, soak_count):
+def test_temporary_faults_end_exact_or_clear(service, quarter_books, client_of, truth, soak_count):
     verdicts, clear = [], []
     for seed in range(soak_count(500, fewer=4)):
         faults = ",".join(random.Random(seed).sample(TEMPORARY, 2))  # noqa: S311 (it replays)
@@ -150,30 +150,30 @@ def test_temporary_faults_end_exact_or_clear(service, books, client_of, truth, s
             running_with_faults(service.path, faults, seed) as faulty,
             client_of(faulty.base_url) as client,
         ):
-            verdicts.append(verdict(books, client, truth))
+            verdicts.append(verdict(quarter_books, client, truth))
             clear += [(seed, faults)] * (verdicts[-1] != "EXACT")
     # attempts are limited, so a few runs end CLEAR
     assert len(clear) <= 0.05 * len(verdicts), clear
 
 
 @pytest.mark.parametrize("fault", PERMANENT)
-def test_permanent_faults_end_clear_after_limited_attempts(service, books, client_of, truth, fault):
+def test_permanent_faults_end_clear_after_limited_attempts(service, quarter_books, client_of, truth, fault):
     with (
         running_with_faults(service.path, fault) as faulty,
         client_of(faulty.base_url, max_attempts=4) as client,
     ):
         if fault in {"repeated_page_token", "expired_page_token"}:  # without effect where a ledger has one page
-            assert verdict(books, client, truth) in {"EXACT", "CLEAR"}
+            assert verdict(quarter_books, client, truth) in {"EXACT", "CLEAR"}
         else:
-            assert verdict(books, client, truth) == "CLEAR"
+            assert verdict(quarter_books, client, truth) == "CLEAR"
 
 
-def test_a_wrong_token_that_cannot_be_renewed_is_clear(service, books, truth):
+def test_a_wrong_token_that_cannot_be_renewed_is_clear(service, quarter_books, truth):
     with (
         running_with_faults(service.path, "expired_token:after=4") as faulty,
-        books.client(faulty.base_url) as client,
+        quarter_books.client(faulty.base_url) as client,
     ):
-        assert verdict(books, client, truth) == "CLEAR"
+        assert verdict(quarter_books, client, truth) == "CLEAR"
 
 
 @pytest.mark.long
@@ -258,13 +258,13 @@ FINAL_FAILURES = {"403": status(403), "404": status(404), "501": status(501)}
 
 @pytest.mark.parametrize("failure", [*TEMPORARY_FAILURES, *FINAL_FAILURES])
 @pytest.mark.long
-def test_any_failed_request_ends_exact_or_clear(books, client_of, truth, failure):
+def test_any_failed_request_ends_exact_or_clear(quarter_books, client_of, truth, failure):
     number, verdicts = 0, []
     while True:
         number += 1
         transport = NthFails(number, (TEMPORARY_FAILURES | FINAL_FAILURES)[failure])
         with client_of(transport=transport, max_attempts=3) as client:
-            result = verdict(books, client, truth)
+            result = verdict(quarter_books, client, truth)
         if transport.count < number:
             break
         verdicts.append(result)

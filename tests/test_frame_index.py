@@ -349,16 +349,16 @@ def test_every_public_function_that_takes_a_frame_is_called():
 
 
 @pytest.fixture(scope="module")
-def books(demo_company):
+def demo_frames(demo_company):
     return Books.load(demo_company.client)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("name", [*list(CASES)[::3], *also_long(*(one for at, one in enumerate(CASES) if at % 3))])
-def test_no_result_depends_on_the_index(name, books, tmp_path_factory, soak_count):
+def test_no_result_depends_on_the_index(name, demo_frames, tmp_path_factory, soak_count):
     @cache
     def expected(seed):
-        return content(CASES[name](books.disguised(Disguise("clean", seed)), tmp_path_factory.mktemp("books")))
+        return content(CASES[name](demo_frames.disguised(Disguise("clean", seed)), tmp_path_factory.mktemp("books")))
 
     @given(
         labels=st.sampled_from([one for one in LABELS if one != "clean"]),
@@ -369,7 +369,7 @@ def test_no_result_depends_on_the_index(name, books, tmp_path_factory, soak_coun
     @example(labels="named as the first column", seed=0, columns_reversed=False)
     @settings(max_examples=soak_count(100, fewer=1))
     def check(labels, seed, columns_reversed):
-        disguised = books.disguised(Disguise(labels, seed, columns_reversed))
+        disguised = demo_frames.disguised(Disguise(labels, seed, columns_reversed))
         assert content(CASES[name](disguised, tmp_path_factory.mktemp("books"))) == expected(seed)
 
     check()

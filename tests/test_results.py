@@ -327,7 +327,7 @@ RESULTS = make_results()
 
 
 @pytest.fixture(scope="module")
-def pack(deep_books):
+def month_pack(deep_books):
     """Return the pack of a month."""
     with deep_books.client() as client:
         client.company = NAME
@@ -335,7 +335,7 @@ def pack(deep_books):
 
 
 @pytest.fixture
-def examples(demo_company, pack, tmp_path, connected):
+def examples(demo_company, month_pack, tmp_path, connected):
     """Return objects of every public class, large and with long texts."""
     token_file = tmp_path / "token"
     token_file.write_text(SECRET)
@@ -351,7 +351,7 @@ def examples(demo_company, pack, tmp_path, connected):
         connected(None),
         aa.ClientCredentials("https://sign-in.ledgers.test/realms/analytics/oauth/token", "analytics", SECRET),
         demo_company,
-        pack,
+        month_pack,
     ]
 
 

@@ -7,7 +7,7 @@ from small_reports import small_report
 
 
 @pytest.fixture
-def lines():
+def four_lines():
     """Return four lines as (ledger, amount, instant)."""
     return [
         ("Sales", "1000.10", dt.datetime(2025, 1, 20, 12, tzinfo=dt.UTC)),

@@ -23,9 +23,9 @@ COLOURS = """[...document.querySelectorAll('.js-plotly-plot %s')].map(one => get
 
 
 @pytest.fixture
-def page(make_report, lines, tmp_path):
+def chart_page(make_report, four_lines, tmp_path):
     """Return the address of a page with the balance of a report, as the output of a cell in JupyterLab is."""
-    figure = charts.running_balance(make_report(lines, start="10.00"))
+    figure = charts.running_balance(make_report(four_lines, start="10.00"))
     chart = plotly.io.to_html(figure, include_plotlyjs=True, full_html=False)
     style = f"<style>.jp-OutputArea {{ margin: 0 1rem }} {LAB_STYLE}</style>"
     table = f'<div class="accounting-analytics-chart">{figure.table_html()}</div>'
@@ -41,8 +41,8 @@ def page(make_report, lines, tmp_path):
 
 @pytest.mark.parametrize("time", ["02:00", "09:00", "15:00", "22:00"])
 @pytest.mark.long
-def test_hover_text_is_of_the_day_under_the_pointer(browser, page, time):
-    browser.open(page)
+def test_hover_text_is_of_the_day_under_the_pointer(browser, chart_page, time):
+    browser.open(chart_page)
     x, y = browser.evaluate(PLACE % f"2025-02-10 {time}")
     browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
     browser.wait_until("document.querySelector('.hoverlayer text')")
@@ -52,8 +52,8 @@ def test_hover_text_is_of_the_day_under_the_pointer(browser, page, time):
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_charts_and_their_texts_are_within_the_page(browser, page, width):
-    browser.open(page, width=width)
+def test_charts_and_their_texts_are_within_the_page(browser, chart_page, width):
+    browser.open(chart_page, width=width)
     assert browser.evaluate("document.documentElement.scrollWidth") <= width
     outside = "(one => one.right > innerWidth || one.left < 0)(one.getBoundingClientRect())"
     texts = f"[...document.querySelectorAll('.main-svg text')].filter(one => {outside}).map(one => one.textContent)"
@@ -62,8 +62,8 @@ def test_charts_and_their_texts_are_within_the_page(browser, page, width):
     assert last.startswith(f"{dt.date(2025, 4, 1)}")
 
 
-def test_charts_are_dark_on_a_dark_page(browser, page):
-    browser.open(page)
+def test_charts_are_dark_on_a_dark_page(browser, chart_page):
+    browser.open(chart_page)
     for scheme, title in (("light", "rgb(27, 31, 36)"), ("dark", "rgb(232, 234, 237)")):
         browser.evaluate(f"document.body.dataset.jpThemeLight = '{str(scheme == 'light').lower()}'")
         assert browser.evaluate(COLOURS % ".gtitle") == [title]
@@ -71,8 +71,8 @@ def test_charts_are_dark_on_a_dark_page(browser, page):
         assert ticks == {(91, 100, 112) if scheme == "light" else (154, 164, 176)}
 
 
-def test_tables_below_charts_unfold_and_are_accessible(browser, page):
-    browser.open(page)
+def test_tables_below_charts_unfold_and_are_accessible(browser, chart_page):
+    browser.open(chart_page)
     assert browser.evaluate("document.querySelector('details').open") is False
     browser.click("document.querySelector('summary')")
     assert browser.accessibility_faults("details") == []
@@ -81,8 +81,8 @@ def test_tables_below_charts_unfold_and_are_accessible(browser, page):
     assert "2 entries600.10" in browser.evaluate("document.querySelector('tr.entries').textContent")
 
 
-def test_a_press_on_a_bar_unfolds_its_figure(browser, make_report, lines, tmp_path):
-    figure = charts.inflow_outflow(make_report(lines))
+def test_a_press_on_a_bar_unfolds_its_figure(browser, make_report, four_lines, tmp_path):
+    figure = charts.inflow_outflow(make_report(four_lines))
     chart = plotly.io.to_html(figure, include_plotlyjs=True, full_html=False)
     path = tmp_path / "page.html"
     path.write_text(f'<!DOCTYPE html><meta charset="utf-8">{chart}{figure.table_html()}', encoding="utf-8")

@@ -214,9 +214,9 @@ def test_other_arguments_are_refused(make, message, ledgers):
 
 
 @pytest.mark.parametrize("chart", REPORT_CHARTS.values())
-def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
+def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, four_lines):
     assert chart(make_report([])).layout.title.text
-    report = make_report(lines, anchored=True)
+    report = make_report(four_lines, anchored=True)
     layout = chart(report).layout
     for text in ("15 Jan 2025 to 31 Mar 2025", "America/New_York", "supplied, not summed"):
         assert text in layout.title.subtitle.text
@@ -226,31 +226,33 @@ def test_subtitle_names_period_zone_unit_and_limits(chart, make_report, lines):
 
 
 @pytest.mark.parametrize("chart", REPORT_CHARTS.values())
-def test_text_of_the_books_is_not_markup(chart, make_report, lines):
-    figure = chart(make_report([("<img src=x onerror=alert(1)>\n<b>", "5.00", lines[0][2])]))
+def test_text_of_the_books_is_not_markup(chart, make_report, four_lines):
+    figure = chart(make_report([("<img src=x onerror=alert(1)>\n<b>", "5.00", four_lines[0][2])]))
     for trace in figure.data:
         assert "customdata[0]" not in (trace.hovertemplate or "")
         trace.customdata = [data[1:] for data in trace.customdata]
     assert not re.search(r"<(img|b)\b|u003cimg", figure.to_json())
 
 
-def test_reports_that_cannot_be_drawn_are_refused(make_report, lines):
+def test_reports_that_cannot_be_drawn_are_refused(make_report, four_lines):
     """Flows of tags do not lead from balance to balance."""
     for chart in (charts.waterfall, charts.running_balance):
         with pytest.raises(InputError, match="without tag_ids"):
-            chart(make_report(lines, tag_ids=("tag",)))
+            chart(make_report(four_lines, tag_ids=("tag",)))
 
 
-def test_labels_keep_significant_digits_and_hovers_all(make_report, lines, hovers):
-    figure = charts.waterfall(make_report([("Fees", "-0.03", lines[0][2]), ("Sales", "1234.56", lines[0][2])]))
+def test_labels_keep_significant_digits_and_hovers_all(make_report, four_lines, hovers):
+    figure = charts.waterfall(
+        make_report([("Fees", "-0.03", four_lines[0][2]), ("Sales", "1234.56", four_lines[0][2])])
+    )
     assert list(figure.data[0].text) == ["0", "+1,235", "\N{MINUS SIGN}0.03", "1,235"]
-    figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", lines[0][2])]))
+    figure = charts.inflow_outflow(make_report([("Sales", "123456789012345678.91", four_lines[0][2])]))
     assert hovers(figure.data[0])[0] == "123,456,789,012,345,678.91"
 
 
-def test_many_tags_are_counted(make_report, lines):
+def test_many_tags_are_counted(make_report, four_lines):
     """A subtitle with several long ids would be cut off at the edge of the chart; names are written instead of ids."""
-    report = make_report(lines, tag_ids=("tag_1", "tag_2", "tag_3"))
+    report = make_report(four_lines, tag_ids=("tag_1", "tag_2", "tag_3"))
     assert charts.inflow_outflow(report).layout.title.subtitle.text.endswith("only lines tagged tag_1 and 2 more")
     named = charts.inflow_outflow(report, tag_names={"tag_3": "Berlin"})
     assert named.layout.title.subtitle.text.endswith("only lines tagged Berlin and 2 more")

@@ -16,8 +16,8 @@ from accounting_analytics import charts
 from accounting_analytics.core.errors import InputError
 
 
-def test_every_day_has_a_balance(make_report, lines, hovers):
-    report = make_report(lines, start="10.00")
+def test_every_day_has_a_balance(make_report, four_lines, hovers):
+    report = make_report(four_lines, start="10.00")
     figure = charts.running_balance(report)
     line, marks = figure.data
     assert len(line.x) == report.period.days
@@ -28,8 +28,8 @@ def test_every_day_has_a_balance(make_report, lines, hovers):
     assert (figure.layout.hovermode, figure.layout.xaxis.hoverformat) == ("x unified", "%a %-d %b %Y")
 
 
-def test_labels_of_balances_are_readable(make_report, lines):
-    figure = charts.running_balance(make_report(lines, start="10.00"))
+def test_labels_of_balances_are_readable(make_report, four_lines):
+    figure = charts.running_balance(make_report(four_lines, start="10.00"))
     labels = figure.layout.annotations
     assert [label.text.split()[0] for label in labels] == ["lowest", "end"]
     assert {label.bgcolor for label in labels} == {"#ffffff"}
@@ -39,10 +39,13 @@ def test_labels_of_balances_are_readable(make_report, lines):
     assert top >= highest + (highest - min(0, lowest)) / 10
 
 
-def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
-    first, last = [("Rent", "-5.00", lines[0][2])], [("Sales", "9.00", lines[0][2]), ("Rent", "-50.00", lines[3][2])]
-    early = charts.running_balance(make_report([*first, ("Sales", "9.00", lines[3][2])]))
-    late = charts.running_balance(make_report([*last, ("Rent", "-1.00", lines[3][2].replace(day=28))]))
+def test_label_of_an_early_low_is_beside_the_axis(make_report, four_lines):
+    first, last = (
+        [("Rent", "-5.00", four_lines[0][2])],
+        [("Sales", "9.00", four_lines[0][2]), ("Rent", "-50.00", four_lines[3][2])],
+    )
+    early = charts.running_balance(make_report([*first, ("Sales", "9.00", four_lines[3][2])]))
+    late = charts.running_balance(make_report([*last, ("Rent", "-1.00", four_lines[3][2].replace(day=28))]))
     lows = [figure.layout.annotations[0] for figure in (early, late)]
     assert [(low.text, low.xanchor) for low in lows] == [
         ("lowest \N{MINUS SIGN}5.00", "left"),
@@ -50,23 +53,23 @@ def test_label_of_an_early_low_is_beside_the_axis(make_report, lines):
     ]
 
 
-def test_axis_of_one_day_has_one_label(make_report, lines):
-    one_day = dataclasses.replace(make_report(lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
+def test_axis_of_one_day_has_one_label(make_report, four_lines):
+    one_day = dataclasses.replace(make_report(four_lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
     assert charts.running_balance(one_day).layout.xaxis.dtick == 24 * 60 * 60 * 1000
-    assert charts.running_balance(make_report(lines)).layout.xaxis.dtick is None
+    assert charts.running_balance(make_report(four_lines)).layout.xaxis.dtick is None
 
 
-def test_a_line_that_misses_the_ending_balance_is_stated(make_report, lines):
-    report = make_report(lines, start="10.00")
+def test_a_line_that_misses_the_ending_balance_is_stated(make_report, four_lines):
+    report = make_report(four_lines, start="10.00")
     assert "the report ends" not in charts.running_balance(report).layout.title.subtitle.text
     wrong = altered(report, ending_cash_balance=Decimal("7.00"))
     assert "the report ends at 7.00" in charts.running_balance(wrong).layout.title.subtitle.text
 
 
 @pytest.mark.parametrize("chart", [charts.running_balance, charts.inflow_outflow])
-def test_a_report_without_its_lines_is_refused(make_report, lines, chart):
+def test_a_report_without_its_lines_is_refused(make_report, four_lines, chart):
     """A report of totals alone, or one whose service sent no lines, would look as if no cash had moved."""
-    report = make_report(lines)
+    report = make_report(four_lines)
     without = altered(report, lines=report.lines.head(0), origin="recomputed")
     with pytest.raises(InputError, match=r"needs the lines of the report.*lines=True"):
         chart(without)
@@ -74,19 +77,19 @@ def test_a_report_without_its_lines_is_refused(make_report, lines, chart):
         chart(dataclasses.replace(without, origin="loaded"))
 
 
-def test_nothing_is_drawn_before_the_first_line_from_zero(make_report, lines, hovers):
-    figure = charts.running_balance(make_report(lines))
+def test_nothing_is_drawn_before_the_first_line_from_zero(make_report, four_lines, hovers):
+    figure = charts.running_balance(make_report(four_lines))
     assert figure.data[0].x[0] == dt.date(2025, 1, 20)
     assert figure.layout.xaxis.range[0] == dt.date(2025, 1, 15)
     assert "nothing before 20 Jan 2025" in figure.layout.title.subtitle.text
-    later = [(ledger, amount, instant + dt.timedelta(days=20)) for ledger, amount, instant in lines[:2]]
+    later = [(ledger, amount, instant + dt.timedelta(days=20)) for ledger, amount, instant in four_lines[:2]]
     bars = charts.inflow_outflow(make_report(later))
     assert [mark[1] for mark in bars.data[0].customdata] == ["Feb 2025", "Mar 2025"]
     assert hovers(charts.running_balance(make_report([])).data[0])[0] == "0.00"
 
 
-def test_months_are_local_and_sums_exact(make_report, lines, hovers):
-    inflow, outflow, net = charts.inflow_outflow(make_report(lines)).data
+def test_months_are_local_and_sums_exact(make_report, four_lines, hovers):
+    inflow, outflow, net = charts.inflow_outflow(make_report(four_lines)).data
     assert [data[1] for data in inflow.customdata] == ["15 to 31 Jan 2025", "Feb 2025", "Mar 2025"]
     assert hovers(inflow) == ["1,000.10", "0.00", "0.20"]
     assert hovers(outflow) == ["-400.00", "0.00", "-0.30"]
@@ -94,8 +97,8 @@ def test_months_are_local_and_sums_exact(make_report, lines, hovers):
     assert outflow.marker.pattern.shape == "/"
 
 
-def test_an_entry_is_in_or_out_as_a_whole(make_report, lines, hovers):
-    report = make_report([*lines, ("Wages", "-600.00", lines[0][2]), ("Taxes", "100.00", lines[0][2])])
+def test_an_entry_is_in_or_out_as_a_whole(make_report, four_lines, hovers):
+    report = make_report([*four_lines, ("Wages", "-600.00", four_lines[0][2]), ("Taxes", "100.00", four_lines[0][2])])
     entries = [*report.lines["journal_entry_id"][:-2], "pay", "pay"]
     report = altered(report, lines=report.lines.assign(journal_entry_id=entries))
     inflow, outflow, net = charts.inflow_outflow(report).data
@@ -109,8 +112,8 @@ def test_bars_without_lines_say_that_no_cash_moved(make_report):
     assert not figure.data
 
 
-def test_bars_of_few_months_are_narrow(make_report, lines):
-    assert charts.inflow_outflow(make_report(lines)).layout.bargap == pytest.approx(0.7)
+def test_bars_of_few_months_are_narrow(make_report, four_lines):
+    assert charts.inflow_outflow(make_report(four_lines)).layout.bargap == pytest.approx(0.7)
 
 
 @pytest.mark.parametrize(
@@ -122,8 +125,8 @@ def test_bars_of_few_months_are_narrow(make_report, lines):
         ("2034-12-31", "quarter", ("15 Jan 2025 to 31 Mar 2025", "Q4 2034")),
     ],
 )
-def test_period_length_decides_weeks_months_or_quarters(end, unit, labels, make_report, lines):
-    report = make_report(lines)
+def test_period_length_decides_weeks_months_or_quarters(end, unit, labels, make_report, four_lines):
+    report = make_report(four_lines)
     report = altered(report, period=aa.Period("2025-01-15", end, "America/New_York"))
     report = altered(report, lines=report.lines.head(0), ledgers=report.ledgers.head(0))
     for figure in (charts.inflow_outflow(report), charts.inflow_outflow(report, by=unit)):
@@ -134,8 +137,8 @@ def test_period_length_decides_weeks_months_or_quarters(end, unit, labels, make_
         charts.inflow_outflow(report, by="day")
 
 
-def test_transfers_are_neither_in_nor_out_and_remarks_say_so(make_report, lines, hovers):
-    report = make_report([*lines, ("Moved", "500.00", lines[0][2]), ("Moved", "-500.00", lines[2][2])])
+def test_transfers_are_neither_in_nor_out_and_remarks_say_so(make_report, four_lines, hovers):
+    report = make_report([*four_lines, ("Moved", "500.00", four_lines[0][2]), ("Moved", "-500.00", four_lines[2][2])])
     ledgers = pd.DataFrame(
         {"id": ["Moved"], "is_required": [True], "sub_type": ["transfers_between_accounts"], "debit_credit": ["debit"]}
     )
@@ -153,8 +156,8 @@ def test_transfers_are_neither_in_nor_out_and_remarks_say_so(make_report, lines,
     assert "are counted" in counted.layout.title.subtitle.text
 
 
-def test_sums_of_weeks_months_and_quarters_are_net_cash_flow(make_report, lines):
-    report = make_report(lines)
+def test_sums_of_weeks_months_and_quarters_are_net_cash_flow(make_report, four_lines):
+    report = make_report(four_lines)
     for unit in ("week", "month", "quarter"):
         sums = defaultdict(Decimal)
         for key, text, _ in marks_of(charts.inflow_outflow(report, by=unit)):
@@ -168,8 +171,8 @@ def steps_of(report, hovers, **options):
     return trace, [Decimal(text.replace(",", "")) for text in hovers(trace)]
 
 
-def test_steps_lead_from_start_to_end_small_ledgers_share_one(make_report, lines, hovers):
-    many = [(f"Ledger {number}", f"-{number}.01", lines[0][2]) for number in range(1, 15)]
+def test_steps_lead_from_start_to_end_small_ledgers_share_one(make_report, four_lines, hovers):
+    many = [(f"Ledger {number}", f"-{number}.01", four_lines[0][2]) for number in range(1, 15)]
     trace, amounts = steps_of(make_report(many, start="500.00"), hovers, largest=10)
     assert len(amounts) == 1 + 10 + 1 + 1
     assert sum(amounts[:-1]) == amounts[-1] == Decimal("500.00") - Decimal("105.14")
@@ -177,8 +180,8 @@ def test_steps_lead_from_start_to_end_small_ledgers_share_one(make_report, lines
     assert list(trace.measure) == ["absolute", *["relative"] * 11, "total"]
 
 
-def test_unexplained_amount_is_a_step(make_report, lines, hovers):
-    report = make_report(lines, start="10.00")
+def test_unexplained_amount_is_a_step(make_report, four_lines, hovers):
+    report = make_report(four_lines, start="10.00")
     wrong = altered(report, ending_cash_balance=report.exact().ending_cash_balance + Decimal("0.07"))
     trace, amounts = steps_of(wrong, hovers)
     assert sum(amounts[:-1]) == amounts[-1] == wrong.exact().ending_cash_balance
@@ -186,9 +189,9 @@ def test_unexplained_amount_is_a_step(make_report, lines, hovers):
 
 
 @pytest.mark.parametrize("largest", [0, -1, 2.5, "10"])
-def test_largest_must_be_a_positive_whole_number(make_report, lines, largest):
+def test_largest_must_be_a_positive_whole_number(make_report, four_lines, largest):
     with pytest.raises(InputError, match=f"largest must be a whole number of at least 1, not {largest!r}"):
-        charts.waterfall(make_report(lines), largest=largest)
+        charts.waterfall(make_report(four_lines), largest=largest)
 
 
 DAYS = ("2025-01-01", "2025-03-31")

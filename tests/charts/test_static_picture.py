@@ -81,12 +81,12 @@ def boxes_of(svg):
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_the_same_figure_gives_the_same_bytes(chart, make_report, lines):
+def test_the_same_figure_gives_the_same_bytes(chart, make_report, four_lines):
     drawn = {}
     for kind in ("svg", "png"):
-        drawn[kind], again = (charts.static_picture(chart(make_report(lines)), format=kind) for _ in range(2))
+        drawn[kind], again = (charts.static_picture(chart(make_report(four_lines)), format=kind) for _ in range(2))
         assert drawn[kind] == again
-    assert charts.static_picture(chart(make_report(lines)), width=390) != drawn["svg"]
+    assert charts.static_picture(chart(make_report(four_lines)), width=390) != drawn["svg"]
 
 
 @pytest.fixture
@@ -106,8 +106,8 @@ def other_machine(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
-def test_nothing_of_the_machine_changes_a_picture(kind, request, make_report, lines):
-    figures = [chart(make_report(lines)) for chart in CHARTS]
+def test_nothing_of_the_machine_changes_a_picture(kind, request, make_report, four_lines):
+    figures = [chart(make_report(four_lines)) for chart in CHARTS]
     here = [charts.static_picture(figure, format=kind) for figure in figures]
     request.getfixturevalue("other_machine")
     assert [charts.static_picture(figure, format=kind) for figure in figures] == here
@@ -135,14 +135,18 @@ def browser_with_fonts(request, tmp_path):
 
 
 @pytest.mark.browser
-def test_texts_are_whole_in_every_font(browser_with_fonts, make_report, lines, tmp_path):
-    large = [(f"Wages and {number} WWW 日本", f"{number - 3}23456789.01", lines[number][2]) for number in range(4)]
-    long = [(f"Cost of {'very ' * 9}long name {number}", f"-{number}123456.01", lines[0][2]) for number in range(1, 9)]
+def test_texts_are_whole_in_every_font(browser_with_fonts, make_report, four_lines, tmp_path):
+    large = [(f"Wages and {number} WWW 日本", f"{number - 3}23456789.01", four_lines[number][2]) for number in range(4)]
+    long = [
+        (f"Cost of {'very ' * 9}long name {number}", f"-{number}123456.01", four_lines[0][2]) for number in range(1, 9)
+    ]
     figures = [
-        chart(make_report(of, start="10.00")) for chart in CHARTS for of in (lines, large, large[:1], [*lines, *long])
+        chart(make_report(of, start="10.00"))
+        for chart in CHARTS
+        for of in (four_lines, large, large[:1], [*four_lines, *long])
     ]
     page = tmp_path / "page.html"
-    figures.append(charts.inflow_outflow(make_report(lines, tag_ids=("t" * 300,), currency="one\x0bof two")))
+    figures.append(charts.inflow_outflow(make_report(four_lines, tag_ids=("t" * 300,), currency="one\x0bof two")))
     for width, window in ((360, 390), (860, 1280)):
         drawn = "".join(f"<p>{charts.static_picture(figure, width=width)}</p>" for figure in figures)
         page.write_text(f'<!DOCTYPE html><meta charset="utf-8">{drawn}', encoding="utf-8")
@@ -153,8 +157,8 @@ def test_texts_are_whole_in_every_font(browser_with_fonts, make_report, lines, t
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_svg_picture_is_one_embeddable_accessible_element(chart, make_report, lines):
-    svg = charts.static_picture(chart(make_report([*lines, ("<b>&\n$x$ 日本", "5.00", lines[0][2])])))
+def test_svg_picture_is_one_embeddable_accessible_element(chart, make_report, four_lines):
+    svg = charts.static_picture(chart(make_report([*four_lines, ("<b>&\n$x$ 日本", "5.00", four_lines[0][2])])))
     root = root_of(svg)
     assert root.tag == f"{SVG}svg"
     assert svg.startswith("<svg ")
@@ -170,9 +174,9 @@ def test_svg_picture_is_one_embeddable_accessible_element(chart, make_report, li
 
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("width", [360, 720, 1200])
-def test_texts_are_within_the_sheet_and_do_not_cover_each_other(chart, width, make_report, lines):
-    many = [(f"{'Very long name ' * 20}{number}", f"-{number}123456.01", lines[0][2]) for number in range(1, 13)]
-    boxes = list(boxes_of(charts.static_picture(chart(make_report([*lines, *many], start="1.00")), width=width)))
+def test_texts_are_within_the_sheet_and_do_not_cover_each_other(chart, width, make_report, four_lines):
+    many = [(f"{'Very long name ' * 20}{number}", f"-{number}123456.01", four_lines[0][2]) for number in range(1, 13)]
+    boxes = list(boxes_of(charts.static_picture(chart(make_report([*four_lines, *many], start="1.00")), width=width)))
     for number, (text, left, right, top, bottom) in enumerate(boxes):
         assert left >= -0.5, text
         assert right <= width + 0.5, text
@@ -181,16 +185,16 @@ def test_texts_are_within_the_sheet_and_do_not_cover_each_other(chart, width, ma
             assert is_apart, (text, other)
 
 
-def test_amounts_of_a_waterfall_are_those_of_the_report(make_report, lines):
-    texts = texts_of(charts.static_picture(charts.waterfall(make_report(lines, start="10.00"))))
+def test_amounts_of_a_waterfall_are_those_of_the_report(make_report, four_lines):
+    texts = texts_of(charts.static_picture(charts.waterfall(make_report(four_lines, start="10.00"))))
     assert texts[texts.index("Sales") + 1] == "+1,000"
     assert texts[texts.index("Rent") + 1] == "\N{MINUS SIGN}400"
     assert texts[texts.index("Start 15 Jan 2025") + 1] == "10"
     assert texts[texts.index("End 31 Mar 2025") + 1] == "610"
 
 
-def test_bars_are_as_high_as_their_amounts(make_report, lines):
-    root = root_of(charts.static_picture(charts.inflow_outflow(make_report(lines))))
+def test_bars_are_as_high_as_their_amounts(make_report, four_lines):
+    root = root_of(charts.static_picture(charts.inflow_outflow(make_report(four_lines))))
     fills = [(one, styles_of(one).get("fill", "")) for one in root.findall(f"{SVG}path")]
     bars = [one for one, fill in fills if fill.startswith(("var(--inflow", "url"))]
     points = [re.findall(r"[ML]?(-?[\d.]+) (-?[\d.]+)", bar.get("d")) for bar in bars]
@@ -198,8 +202,8 @@ def test_bars_are_as_high_as_their_amounts(make_report, lines):
     assert heights[-1] / heights[-2] == pytest.approx(1000.10 / 400.00, rel=0.01)
 
 
-def test_colours_are_variables_light_by_default_or_dark(make_report, lines):
-    figure = charts.waterfall(make_report(lines))
+def test_colours_are_variables_light_by_default_or_dark(make_report, four_lines):
+    figure = charts.waterfall(make_report(four_lines))
     light, dark = (charts.static_picture(figure, dark=one) for one in (False, True))
     assert "var(--ink,#1b1f24)" in light
     assert "var(--ink,#e8eaed)" in dark
@@ -208,10 +212,10 @@ def test_colours_are_variables_light_by_default_or_dark(make_report, lines):
         assert {"ink", "inflow", "outflow", "balance"} <= set(re.findall(r"var\(--(\w+),", drawn)) <= COLOURS
 
 
-def test_one_day_and_empty_periods_have_pictures(make_report, lines):
+def test_one_day_and_empty_periods_have_pictures(make_report, four_lines):
     report = make_report([])
     assert "No cash moved in this period" in texts_of(charts.static_picture(charts.inflow_outflow(report)))
-    day = dataclasses.replace(make_report(lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
+    day = dataclasses.replace(make_report(four_lines[2:]), period=aa.Period("2025-03-01", "2025-03-01", "UTC"))
     texts = texts_of(charts.static_picture(charts.running_balance(day)))
     assert "1 Mar" in texts
     assert f"end \N{MINUS SIGN}{Decimal('0.10')}" in texts
@@ -225,9 +229,9 @@ def test_one_day_and_empty_periods_have_pictures(make_report, lines):
         ({"width": 390.0}, "width must be a whole number"),
     ],
 )
-def test_other_formats_and_widths_are_refused(options, message, make_report, lines):
+def test_other_formats_and_widths_are_refused(options, message, make_report, four_lines):
     with pytest.raises(InputError, match=message):
-        charts.static_picture(charts.waterfall(make_report(lines)), **options)
+        charts.static_picture(charts.waterfall(make_report(four_lines)), **options)
     with pytest.raises(InputError, match="pass what a function of charts returns"):
         charts.static_picture(go.Figure(go.Pie(values=[1])))
     with pytest.raises(InputError, match="figure was not made by a function of charts"):

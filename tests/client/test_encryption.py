@@ -44,7 +44,7 @@ def certificates(tmp_path_factory, program_path):
     return make
 
 
-def report(base_url, **options):
+def starting_cash(base_url, **options):
     with aa.LedgerClient(base_url, token=TOKEN, instance_id="ins_1", **{"timeout": 5.0, **options}) as client:
         return str(client.retrieve_cash_flow_report(*MARCH).starting_cash_balance)
 
@@ -55,7 +55,7 @@ def test_an_untrusted_certificate_is_refused(serving, certificates):
     with pytest.raises(
         CertificateRefusedError, match=r"self.signed certificate.*nothing was sent.*SSL_CERT_FILE"
     ) as caught:
-        report(server.base_url)
+        starting_cash(server.base_url)
     assert (server.connections, server.requests) == (1, [])
     assert TOKEN not in repr(caught.value)
 
@@ -65,11 +65,11 @@ def test_private_authority_is_trusted_for_its_host_only(serving, certificates, m
     known, other = certificates("IP:127.0.0.1"), certificates("DNS:other.example")
     server, elsewhere = serving(known), serving(other)
     monkeypatch.setenv("SSL_CERT_FILE", str(known))
-    assert report(server.base_url) == "10.05"
+    assert starting_cash(server.base_url) == "10.05"
     assert server.requests[0][2]["authorization"] == f"Bearer {TOKEN}"
     monkeypatch.setenv("SSL_CERT_FILE", str(other))
     with pytest.raises(CertificateRefusedError, match="IP address mismatch"):
-        report(elsewhere.base_url)
+        starting_cash(elsewhere.base_url)
     assert elsewhere.requests == []
 
 
@@ -78,12 +78,12 @@ def test_unreadable_certificates_are_named_before_sending(tmp_path, monkeypatch,
     (tmp_path / "empty.pem").touch()
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / name))
     with pytest.raises(ConfigurationError, match=r"the certificates \(SSL_CERT_FILE, SSL_CERT_DIR\).*cannot be used"):
-        report("https://127.0.0.1:1")
+        starting_cash("https://127.0.0.1:1")
 
 
 def test_plain_http_at_an_https_address_is_named(serving):
     with pytest.raises(NoConnectionError, match=r"does it speak HTTPS there, or plain http\?; no success after 2"):
-        report(serving().base_url.replace("http:", "https:"))
+        starting_cash(serving().base_url.replace("http:", "https:"))
 
 
 def test_agreeing_on_encryption_has_its_own_limit(monkeypatch):
@@ -91,7 +91,7 @@ def test_agreeing_on_encryption_has_its_own_limit(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"https://127.0.0.1:{silent.getsockname()[1]}"
         with pytest.raises(NoConnectionError, match=r"nothing responded within.*no success after 2 attempts"):
-            report(address, timeout=300.0)
+            starting_cash(address, timeout=300.0)
 
 
 @pytest.mark.openssl
@@ -112,20 +112,20 @@ def test_redirects_to_http_or_other_hosts_are_refused(serving, certificates, mon
     address = f"{other.base_url}/v0/reports/cash-flow"
     server.fault = lambda *_: lambda sender, _: sender.send(b"", "302 Found", location=address)
     with pytest.raises(ServerFaultError, match="redirects, which is not followed"):
-        report(server.base_url)
+        starting_cash(server.base_url)
     assert other.connections == 0
 
 
 def test_plain_http_proxy_is_used_except_for_no_proxy(serving, monkeypatch):
     proxy = serving()
     monkeypatch.setenv("HTTP_PROXY", proxy.base_url)
-    assert report("http://ledgers.test") == "10.05"
+    assert starting_cash("http://ledgers.test") == "10.05"
     ((method, target, headers, _),) = proxy.requests
     assert (method, target.partition("?")[0]) == ("GET", "http://ledgers.test/v0/reports/cash-flow")
     assert headers["host"] == "ledgers.test"
     monkeypatch.setenv("NO_PROXY", "ledgers.test")
     with pytest.raises(TransportError, match=r"cannot connect to http://ledgers\.test \("):
-        report("http://ledgers.test", max_attempts=1)
+        starting_cash("http://ledgers.test", max_attempts=1)
     assert len(proxy.requests) == 1
 
 
@@ -135,7 +135,7 @@ def test_this_machine_is_never_reached_through_a_proxy(serving, monkeypatch, var
     proxy, server = serving(), serving()
     monkeypatch.setenv(variable, proxy.base_url)
     for host in ("127.0.0.1", "localhost", "LOCALHOST"):
-        assert report(server.base_url.replace("127.0.0.1", host)) == "10.05"
+        assert starting_cash(server.base_url.replace("127.0.0.1", host)) == "10.05"
     assert (proxy.requests, len(server.requests)) == ([], 3)
 
 
@@ -147,10 +147,10 @@ def test_other_names_of_this_machine_use_no_proxy(monkeypatch, host, scheme):
         port = free.getsockname()[1]
         monkeypatch.setenv(f"{scheme}_proxy", f"http://127.0.0.1:{port}")
         with pytest.raises(TransportError) as caught:
-            report(f"{scheme}://{host}:{port}", max_attempts=1)
+            starting_cash(f"{scheme}://{host}:{port}", max_attempts=1)
         assert "through the proxy" not in str(caught.value)
         with pytest.raises(TransportError, match="through the proxy"):
-            report(f"{scheme}://127.0.0.1.example:{port}", max_attempts=1)
+            starting_cash(f"{scheme}://127.0.0.1.example:{port}", max_attempts=1)
 
 
 @pytest.mark.openssl
@@ -159,7 +159,7 @@ def test_https_proxy_sees_only_host_and_encrypted_bytes(serving, certificates, m
     proxy, server = serving(), serving(certificate)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     monkeypatch.setenv("HTTPS_PROXY", proxy.base_url.replace("//", "//ana:canary-proxy@"))
-    assert report(f"https://ledgers.test:{server.port}") == "10.05"
+    assert starting_cash(f"https://ledgers.test:{server.port}") == "10.05"
     ((method, target, headers, _),) = proxy.requests
     assert (method, target) == ("CONNECT", f"ledgers.test:{server.port}")
     assert headers.keys() & {"authorization", "service-instance-id"} == set()
@@ -176,7 +176,7 @@ def test_a_tunnel_to_another_server_is_refused(serving, certificates, monkeypatc
     proxy, forged = serving(), serving(certificates("DNS:other.example"))
     monkeypatch.setenv("HTTPS_PROXY", proxy.base_url)
     with pytest.raises(CertificateRefusedError):
-        report(f"https://ledgers.test:{forged.port}")
+        starting_cash(f"https://ledgers.test:{forged.port}")
     assert len(proxy.requests) == 1
     assert forged.requests == []
 
@@ -187,7 +187,7 @@ def test_unreachable_proxy_is_named_without_its_password(monkeypatch):
         proxy = f"127.0.0.1:{free.getsockname()[1]}"
         monkeypatch.setenv("HTTP_PROXY", f"http://ana:canary-proxy@{proxy}")
     with pytest.raises(TransportError, match=f"connect to http://ledgers.test through the proxy {proxy} ") as caught:
-        report("http://ledgers.test", max_attempts=1)
+        starting_cash("http://ledgers.test", max_attempts=1)
     assert "canary" not in str(caught.value)
 
 
@@ -195,7 +195,7 @@ def test_unreachable_proxy_is_named_without_its_password(monkeypatch):
 def test_invalid_proxy_address_is_refused_without_its_password(monkeypatch, address):
     monkeypatch.setenv("ALL_PROXY", address)
     with pytest.raises(ConfigurationError, match=r"the proxy \(HTTP_PROXY.*cannot be used") as caught:
-        report("https://ledgers.test")
+        starting_cash("https://ledgers.test")
     assert "canary" not in str(caught.value)
 
 

@@ -26,7 +26,7 @@ LINES = Path(aa.demo_company.__file__).with_name("line_entries.parquet")
 
 
 @pytest.fixture(scope="module")
-def lines():
+def generated_lines():
     """Return the company's line entries, with exact signed amounts and local times."""
     frame = pq.read_table(LINES).to_pandas()
     signs = frame["debit_credit"].map({"debit": 1, "credit": -1})
@@ -41,37 +41,37 @@ def served(demo_company):
     return ledgers, aa.load_line_entries(demo_company.client, ledgers["id"], *days, progress=False)
 
 
-def test_the_service_has_every_line(served, lines):
+def test_the_service_has_every_line(served, generated_lines):
     _, served = served
     columns = ["ledger_id", "datetime", "debit_credit", "amount", "description", "journal_entry_description"]
-    given = lines.rename(columns={"ledger": "ledger_id", "entry_description": "journal_entry_description"})
+    given = generated_lines.rename(columns={"ledger": "ledger_id", "entry_description": "journal_entry_description"})
     given = given.assign(amount=given["amount"].astype(float))[columns]
     own = set(given["ledger_id"]) & set(served["ledger_id"])  # others have ids of the service, and names in the file
     assert len(own) > 50
     assert Counter(served.loc[served["ledger_id"].isin(own), columns].itertuples(index=False, name=None)) == Counter(
         given[given["ledger_id"].isin(own)].itertuples(index=False, name=None)
     )
-    assert len(served) == len(lines)
+    assert len(served) == len(generated_lines)
 
 
-def test_the_books_are_realistic(lines):
-    assert 2800 <= lines["entry_id"].nunique() <= 3500
-    assert set(lines.groupby("entry_id")["signed"].sum()) == {0}
+def test_the_books_are_realistic(generated_lines):
+    assert 2800 <= generated_lines["entry_id"].nunique() <= 3500
+    assert set(generated_lines.groupby("entry_id")["signed"].sum()) == {0}
     assert LINES.stat().st_size < 400_000
-    suspense = lines["ledger"].str.contains("uncategorized")
-    of_cash = lines[lines["ledger"].isin(CASH)]
-    uncategorized = of_cash[of_cash["entry_id"].isin(lines.loc[suspense, "entry_id"])]
+    suspense = generated_lines["ledger"].str.contains("uncategorized")
+    of_cash = generated_lines[generated_lines["ledger"].isin(CASH)]
+    uncategorized = of_cash[of_cash["entry_id"].isin(generated_lines.loc[suspense, "entry_id"])]
     assert 0.08 <= len(uncategorized) / len(of_cash) <= 0.12
-    clocks = lines.drop_duplicates("entry_id")["clock"]
+    clocks = generated_lines.drop_duplicates("entry_id")["clock"]
     assert (clocks.dt.date.min(), clocks.dt.date.max()) == (dt.date(2025, 1, 1), dt.date(2026, 6, 30))
     assert (clocks.dt.date != clocks.dt.tz_convert("UTC").dt.date).sum() > 300
     assert set(clocks.dt.date) >= {dt.date(2025, 3, 9), dt.date(2026, 3, 8)}
-    touched = lines.groupby("entry_id")["ledger"].agg(set)
+    touched = generated_lines.groupby("entry_id")["ledger"].agg(set)
     assert (touched.map(len) > 2).sum() > 300
     assert touched.map(CASH.issuperset).sum() >= 18
     assert touched.map(CASH.isdisjoint).sum() > 200
-    assert set(lines["personal"].dropna()) == {True, False}
-    assert set(lines["review_status"].dropna()) == {"reviewed", "unreviewed"}
+    assert set(generated_lines["personal"].dropna()) == {True, False}
+    assert set(generated_lines["review_status"].dropna()) == {"reviewed", "unreviewed"}
 
 
 def test_company_is_served_to_its_client_and_environment(demo_company, fork_server, tmp_path):

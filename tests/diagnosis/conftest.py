@@ -39,7 +39,7 @@ def flow_of(report, ledger_id):
 
 
 @pytest.fixture(scope="session")
-def books(posted_books):
+def small_books(posted_books):
     """Return the books: address, token, instance, ledgers, and a function that connects; tests do not change them."""
     access = posted_books.create(ENTRIES, LEDGERS)
     return SimpleNamespace(
@@ -54,13 +54,13 @@ def books(posted_books):
 
 
 @pytest.fixture
-def diagnose_books(books, distortion, forwarding):
+def diagnose_books(small_books, distortion, forwarding):
     """Return a function that checks service and books through a distortion, without the checks of the machine."""
 
     def diagnose_books(through=None, period=PERIOD, **options):
         with (
-            forwarding(books.base_url, through or distortion()) as base_url,
-            books.connect(base_url, max_attempts=2, **options) as client,
+            forwarding(small_books.base_url, through or distortion()) as base_url,
+            small_books.connect(base_url, max_attempts=2, **options) as client,
         ):
             checked_days, findings = check_service_and_books(client, period, period.time_zone)
         return Diagnosis("subject", checked_days, findings)
@@ -69,14 +69,14 @@ def diagnose_books(books, distortion, forwarding):
 
 
 @pytest.fixture
-def diagnose_service(books, distortion, forwarding):
+def diagnose_service(small_books, distortion, forwarding):
     """Return a function that checks the service alone, with the report of one day, through a distortion."""
 
     def diagnose_service(**distorted):
         day = aa.Period.of("2025-02-05", "2025-02-05")
         with (
-            forwarding(books.base_url, distortion(**distorted)) as base_url,
-            books.connect(base_url, max_attempts=2) as client,
+            forwarding(small_books.base_url, distortion(**distorted)) as base_url,
+            small_books.connect(base_url, max_attempts=2) as client,
         ):
             return Diagnosis("subject", None, check_service(client, day, request_first_report(client, day)))
 

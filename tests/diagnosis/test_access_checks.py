@@ -23,8 +23,8 @@ from accounting_analytics.service.server import running
 PERIOD = aa.Period.of("2025-01-01", "2025-02-10")
 
 
-def test_wrong_token_fails_authentication_alone(books, finding_of):
-    with books.connect(token="not-the-token-of-these-books") as client:
+def test_wrong_token_fails_authentication_alone(small_books, finding_of):
+    with small_books.connect(token="not-the-token-of-these-books") as client:
         diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
     assert [finding.check for finding in diagnosis.failed] == ["authentication"]
     assert finding_of(diagnosis, "reachable").verdict == "ok"
@@ -34,8 +34,8 @@ def test_wrong_token_fails_authentication_alone(books, finding_of):
     assert diagnosis.exit_code == 4
 
 
-def test_unknown_instance_is_named_with_its_setting(books, finding_of):
-    with books.connect(instance_id="another-instance") as client:
+def test_unknown_instance_is_named_with_its_setting(small_books, finding_of):
+    with small_books.connect(instance_id="another-instance") as client:
         diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
     finding = finding_of(diagnosis, "authentication")
     assert finding.verdict == "failed"
@@ -69,11 +69,11 @@ def test_clock_an_hour_off_fails_two_minutes_warn(diagnose_service, finding_of):
     assert finding_of(diagnose_service(date="half past nine"), "clock").verdict == "not checked"
 
 
-def test_dead_port_is_unreachable_and_the_rest_unchecked(books, finding_of):
+def test_dead_port_is_unreachable_and_the_rest_unchecked(small_books, finding_of):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    with books.connect(url) as client:
+    with small_books.connect(url) as client:
         diagnosis = Diagnosis("", None, check_service_and_books(client, PERIOD, "UTC")[1])
     assert [finding.check for finding in diagnosis.failed] == ["reachable"]
     assert url in finding_of(diagnosis, "reachable").message
@@ -95,16 +95,16 @@ def test_plain_http_to_another_machine_is_a_warning():
         assert check_reachable(address, FirstResponse(None)).verdict == "ok"
 
 
-def test_stated_rate_limit_is_reported(books, finding_of):
+def test_stated_rate_limit_is_reported(small_books, finding_of):
     options = ServiceOptions(requests_per_minute=320)
-    with running(books.database, options) as service, books.connect(service.base_url) as client:
+    with running(small_books.database, options) as service, small_books.connect(service.base_url) as client:
         day = aa.Period.of("2025-02-05", "2025-02-05")
         findings = check_service(client, day, request_first_report(client, day))
     assert "320 requests per minute" in finding_of(Diagnosis("", None, findings), "rate limit").message
 
 
-def test_last_three_full_months_are_checked_by_default(books):
-    with books.connect() as client:
+def test_last_three_full_months_are_checked_by_default(small_books):
+    with small_books.connect() as client:
         for today in (dt.date(2025, 3, 1), dt.date(2025, 6, 15)):
             assert CheckedBooks(client, None, today, "UTC").period == aa.Period.of("2024-12-01", "2025-02-28")
         with pytest.raises(NotCheckedError, match="no cash flow in the last twelve months"):

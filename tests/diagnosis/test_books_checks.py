@@ -10,46 +10,48 @@ import accounting_analytics as aa
 CENT = Decimal("0.01")
 
 
-def test_extra_cent_in_ending_balances_is_found(diagnose_books, failed_checks, distortion, books, finding_of):
+def test_extra_cent_in_ending_balances_is_found(diagnose_books, failed_checks, distortion, small_books, finding_of):
     def change_response(path, _params, body):
         if path.endswith("/cash-flow"):
             for one in body["ending_balances"]:
-                one["cash_balance"] += CENT * (one["ledger_id"] == books.bank)
+                one["cash_balance"] += CENT * (one["ledger_id"] == small_books.bank)
 
     diagnosis = diagnose_books(distortion(response=change_response))
     assert failed_checks(diagnosis) == ["complete", "reconciled"]
     message = finding_of(diagnosis, "complete").message
     assert message.startswith("NOT COMPLETE: ")
-    assert f"the starting balance of ledger {books.bank} differs from its ending balance before by -0.01" in message
-    assert f"Bank ({books.bank})" in finding_of(diagnosis, "reconciled").message
+    assert (
+        f"the starting balance of ledger {small_books.bank} differs from its ending balance before by -0.01" in message
+    )
+    assert f"Bank ({small_books.bank})" in finding_of(diagnosis, "reconciled").message
     assert diagnosis.exit_code == 3
 
 
-def test_flow_a_cent_too_large_is_named_by_its_ledger(diagnose_books, distortion, books, finding_of):
+def test_flow_a_cent_too_large_is_named_by_its_ledger(diagnose_books, distortion, small_books, finding_of):
     def change_response(path, _params, body):
-        if path.endswith("/cash-flow") and (rent := books.flow_of(body, books.rent)):
+        if path.endswith("/cash-flow") and (rent := small_books.flow_of(body, small_books.rent)):
             rent["net_cash_flow"] -= CENT
 
     finding = finding_of(diagnose_books(distortion(response=change_response)), "reconciled")
     assert finding.verdict == "failed"
-    assert f"net cash flow per ledger: Rent ({books.rent})" in finding.message
+    assert f"net cash flow per ledger: Rent ({small_books.rent})" in finding.message
 
 
 @pytest.mark.parametrize(
     "moved", [("2025-01-01/2025-02-10", "months add up"), *also_long(("2025-02-01/2025-02-10", "days add up"))]
 )
-def test_flow_moved_in_one_report_fails_the_sum(diagnose_books, distortion, books, finding_of, moved):
+def test_flow_moved_in_one_report_fails_the_sum(diagnose_books, distortion, small_books, finding_of, moved):
     days, check = moved
 
     def change_response(path, params, body):
         if path.endswith("/cash-flow") and f"{params['start_date']}/{params['end_date']}" == days:
-            books.flow_of(body, books.rent)["net_cash_flow"] -= CENT
-            books.flow_of(body, books.meals)["net_cash_flow"] += CENT
+            small_books.flow_of(body, small_books.rent)["net_cash_flow"] -= CENT
+            small_books.flow_of(body, small_books.meals)["net_cash_flow"] += CENT
 
     diagnosis = diagnose_books(distortion(response=change_response))
     finding = finding_of(diagnosis, check)
     assert finding.verdict == "failed"
-    assert f"(ledger {books.rent})" in finding.message or f"(ledger {books.meals})" in finding.message
+    assert f"(ledger {small_books.rent})" in finding.message or f"(ledger {small_books.meals})" in finding.message
     assert "sum to" in finding.message
     assert diagnosis.exit_code == 3
 
@@ -70,9 +72,9 @@ def test_flows_are_unchecked_in_a_period_without_entries(diagnose_books, finding
         assert finding_of(diagnosis, check).message.startswith("because")
 
 
-def test_missing_line_is_named_by_entry_and_report(diagnose_books, failed_checks, distortion, books, finding_of):
+def test_missing_line_is_named_by_entry_and_report(diagnose_books, failed_checks, distortion, small_books, finding_of):
     def change_response(path, _params, body):
-        if books.rent in path:
+        if small_books.rent in path:
             body["records"] = [line for line in body["records"] if line["amount"] != Decimal("1250.00")]
 
     diagnosis = diagnose_books(distortion(response=change_response))
@@ -90,11 +92,11 @@ def test_reports_without_lines_are_compared_by_ledger(diagnose_books, distortion
 
 
 @pytest.mark.long
-def test_reports_with_cash_line_ids_are_compared_by_entry(diagnose_books, distortion, books):
-    with books.connect() as client:
+def test_reports_with_cash_line_ids_are_compared_by_entry(diagnose_books, distortion, small_books):
+    with small_books.connect() as client:
         lines = [
             line
-            for ledger_id in (books.bank, books.card)
+            for ledger_id in (small_books.bank, small_books.card)
             for line in client.iter_line_entries(ledger_id, "2025-01-01", "2025-02-10")
         ]
     cash_ids = {line.journal_entry_id: line.id for line in lines}

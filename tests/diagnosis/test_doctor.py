@@ -17,14 +17,14 @@ def diagnosis(*findings):
 
 
 @pytest.fixture
-def configured(books, monkeypatch, tmp_path):
+def configured(small_books, monkeypatch, tmp_path):
     """Configure the books in the environment, and nothing else."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     token = tmp_path / "token"
     token.touch(mode=0o600)
-    token.write_text(books.token, encoding="utf-8")
-    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", books.base_url)
-    monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", books.instance)
+    token.write_text(small_books.token, encoding="utf-8")
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_BASE_URL", small_books.base_url)
+    monkeypatch.setenv("ACCOUNTING_ANALYTICS_INSTANCE_ID", small_books.instance)
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TOKEN_FILE", str(token))
     monkeypatch.setenv("ACCOUNTING_ANALYTICS_TIME_ZONE", "Europe/Berlin")
     return token

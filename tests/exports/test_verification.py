@@ -95,7 +95,7 @@ def test_folders_without_an_export_are_refused(quarter, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def books(quarter):
+def exported_books(quarter):
     """Return the books of the demo's first quarter."""
     return ExportedBooks.from_books(quarter, quarter.period)
 
@@ -139,19 +139,19 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_the_verdict_is_that_of_the_reconciliation(change, books):
+def test_the_verdict_is_that_of_the_reconciliation(change, exported_books):
     make, expected = CHANGES[change]
-    changed = books._replace(report=make(books.report))
+    changed = exported_books._replace(report=make(exported_books.report))
     with connect() as database:
         build_star_schema(database, changed)
         stated = "select distinct verdict, proven_at_utc is not null from dim_load"
         ((verdict, is_proven),) = database.execute(stated).fetchall()
     assert verdict.startswith(expected)
     assert is_proven == ("difference" not in verdict)
-    period, balances = books.period, books.report.starting_balances
+    period, balances = exported_books.period, exported_books.report.starting_balances
     opening = (period.start_date, balances)
     recomputed = aa.recompute_cash_flow(
-        aa.Books(books.lines, books.ledgers, period, time_zone=period.time_zone, opening=opening)
+        aa.Books(exported_books.lines, exported_books.ledgers, period, time_zone=period.time_zone, opening=opening)
     )
     reconciled = compare_reports(changed.report, recomputed).verdict
     assert verdict.casefold() == f"{reconciled}.".casefold()

@@ -55,7 +55,7 @@ def write(request, tmp_path):
     return write
 
 
-def lines(path, **options):
+def lines_of_file(path, **options):
     """Lines of all entries of a file."""
     return [line for entry in read_books(path, ReadOptions(**options)).entries.values() for line in entry.lines]
 
@@ -109,7 +109,7 @@ def test_amounts_are_exact_and_negative_ones_change_sides(write):
     ):
         opposite = "credit" if side == "debit" else "debit"
         rows = [row(debit_credit=side, amount=amount), row(debit_credit=opposite, amount=amount, ledger="equity:other")]
-        first, second = lines(write(rows))
+        first, second = lines_of_file(write(rows))
         assert first.units == expected == -second.units
     refused = ["", "1,000.00", "$5", "NaN", "Infinity", "1e400", "0.30000000000000004", "12.345", "1_0", "٣", " 5"]
     for amount in refused:
@@ -154,13 +154,13 @@ def test_transactions_are_of_the_file_or_of_descriptions(write):
         source_account_id="ext",
         tags="channel=cafe; team = front office",
     )
-    first, second = lines(write([described, pair(description="Rest")[1]]), id_suffix="-a")
+    first, second = lines_of_file(write([described, pair(description="Rest")[1]]), id_suffix="-a")
     assert first.transaction == NewTransaction(
         "SQ *BLUE BTTL", personal=True, review_status="reviewed", source_account_id="ext", id="t1-a"
     )
     assert first.tags == (NewTag("channel", "cafe"), NewTag("team", "front office"))
     assert second.transaction == NewTransaction()
-    plain, _ = lines(write([row(entry_description="Second"), row(entry_description="Second", amount="-1")]))
+    plain, _ = lines_of_file(write([row(entry_description="Second"), row(entry_description="Second", amount="-1")]))
     assert plain.transaction == NewTransaction("Second")
 
 

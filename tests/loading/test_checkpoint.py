@@ -23,7 +23,7 @@ def service(make_ledgers, spread):
     return make_ledgers(spread({"led_1": dict.fromkeys(DAYS, 10), "led_2": {"2025-01-05": 5}}), page_size=50)
 
 
-def load(client, folder, *, days=QUARTER, ledger_ids=("led_1", "led_2"), **options):
+def load_both(client, folder, *, days=QUARTER, ledger_ids=("led_1", "led_2"), **options):
     """Load both ledgers to a file beside the checkpoint, and read it."""
     return read_lines(load_resumable(client, ledger_ids, days, folder, **options))
 
@@ -46,23 +46,23 @@ def fail_after(service, count):
 def test_failed_load_continues_with_unfinished_windows(connected, service, tmp_path, count):
     folder = tmp_path / "kept"
     with pytest.raises(ServerFaultError, match=r"finished window.*safe in .*kept.*same arguments") as caught:
-        load(connected(fail_after(service, count)), folder)
+        load_both(connected(fail_after(service, count)), folder)
     safe = int(str(caught.value).partition(" finished window")[0].rpartition(" ")[2])
     assert safe == len(list(folder.glob("window-*.parquet")))
     client = connected(service)
-    frame = load(client, folder)
+    frame = load_both(client, folder)
     assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
     whole = aa.load_line_entries(connected(service), ["led_1", "led_2"], *QUARTER)
     assert frame.equals(whole)
     client.requests.clear()
-    assert load(client, folder).equals(whole)
+    assert load_both(client, folder).equals(whole)
     assert client.requests == []
 
 
 def test_the_order_of_ledgers_does_not_matter(connected, service, tmp_path):
-    first = load(connected(service), tmp_path)
+    first = load_both(connected(service), tmp_path)
     client = connected(service)
-    assert load(client, tmp_path, ledger_ids=["led_2", "led_1"]).equals(first)
+    assert load_both(client, tmp_path, ledger_ids=["led_2", "led_1"]).equals(first)
     assert client.requests == []
 
 
@@ -78,31 +78,31 @@ def test_the_order_of_ledgers_does_not_matter(connected, service, tmp_path):
     ],
 )
 def test_the_checkpoint_of_another_load_is_refused(connected, service, tmp_path, change, message):
-    load(connected(service), tmp_path)
+    load_both(connected(service), tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     client = connected(service)
     with pytest.raises(CheckpointError, match=f"{message}.*another folder"):
-        load(client, tmp_path, **change)
+        load_both(client, tmp_path, **change)
     assert client.requests == []
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_the_checkpoint_of_another_service_instance_or_scale_is_refused(connected, service, tmp_path):
-    load(connected(service), tmp_path)
+    load_both(connected(service), tmp_path)
     transport = httpx.MockTransport(service)
     elsewhere = aa.LedgerClient("http://other.test", token="t", instance_id="ins_1", transport=transport)
     other = aa.LedgerClient("http://ledgers.test", token="t", instance_id="ins_2", transport=transport)
     for client, name in ((elsewhere, "base_url"), (other, "instance_id"), (connected(service, scale=3), "scale")):
         with pytest.raises(CheckpointError, match=f"its {name} is"):
-            load(client, tmp_path)
+            load_both(client, tmp_path)
 
 
 def test_folders_with_other_files_are_refused(connected, service, tmp_path):
     (tmp_path / "photo.jpg").touch()
     with pytest.raises(CheckpointError, match="contains files but no checkpoint"):
-        load(connected(service), tmp_path)
+        load_both(connected(service), tmp_path)
     with pytest.raises(CheckpointError, match=r"cannot be used \(File exists\); no request was sent"):
-        load(connected(service), tmp_path / "photo.jpg")
+        load_both(connected(service), tmp_path / "photo.jpg")
     assert [path.name for path in tmp_path.iterdir()] == ["photo.jpg"]
 
 
@@ -128,17 +128,17 @@ def duplicate(path, _):
 @pytest.mark.parametrize("damage", [truncate, flip, replace, duplicate])
 def test_damaged_windows_are_refused_by_name(connected, service, tmp_path, damage):
     folder = tmp_path / "kept"
-    whole = load(connected(service), folder)
-    load(connected(service), tmp_path / "other", days=("2025-01-01", "2025-02-28"))
+    whole = load_both(connected(service), folder)
+    load_both(connected(service), tmp_path / "other", days=("2025-01-01", "2025-02-28"))
     window = sorted(folder.glob("window-*.parquet"))[2]
     damage(window, next((tmp_path / "other").glob("window-*.parquet")))
     with pytest.raises(
         CheckpointError, match=r"window-.*\.parquet is not part of this load.*delete that file"
     ) as caught:
-        load(connected(service), folder)
+        load_both(connected(service), folder)
     Path(str(caught.value).split(" is not part")[0]).unlink()
     client = connected(service)
-    assert load(client, folder).equals(whole)
+    assert load_both(client, folder).equals(whole)
     assert len(client.requests) < 8
 
 
@@ -146,7 +146,7 @@ def test_damaged_windows_are_refused_by_name(connected, service, tmp_path, damag
 def test_a_damaged_manifest_is_refused(connected, service, tmp_path, content):
     (tmp_path / "manifest.json").write_text(content)
     with pytest.raises(CheckpointError, match="damaged; delete the folder"):
-        load(connected(service), tmp_path)
+        load_both(connected(service), tmp_path)
 
 
 def test_a_checkpoint_in_use_is_refused(connected, service, tmp_path):
@@ -158,11 +158,11 @@ def test_a_checkpoint_in_use_is_refused(connected, service, tmp_path):
         return service(request)
 
     frames = []
-    first = threading.Thread(target=lambda: frames.append(load(connected(answer), tmp_path)))
+    first = threading.Thread(target=lambda: frames.append(load_both(connected(answer), tmp_path)))
     first.start()
     started.wait(10)
     with pytest.raises(CheckpointError, match="another load is using the checkpoint"):
-        load(connected(service), tmp_path)
+        load_both(connected(service), tmp_path)
     may_finish.set()
     first.join()
     assert len(frames[0]) == len(service.lines)
@@ -170,7 +170,7 @@ def test_a_checkpoint_in_use_is_refused(connected, service, tmp_path):
 
 def test_no_file_is_named_after_an_id(connected, pages, line, tmp_path):
     evil = "../../etc/passwd"
-    frame = load(connected(pages([line(1, ledger_id=evil)])), tmp_path / "kept", ledger_ids=[evil])
+    frame = load_both(connected(pages([line(1, ledger_id=evil)])), tmp_path / "kept", ledger_ids=[evil])
     assert frame["ledger_id"].tolist() == [evil]
     names = sorted(path.name for path in (tmp_path / "kept").iterdir())
     assert names[:2] == [".lock", "manifest.json"]
@@ -196,25 +196,25 @@ def test_a_full_disk_loses_nothing(connected, service, tmp_path, monkeypatch, fa
 
     monkeypatch.setattr(atomic_files.os, "fsync", full)
     with pytest.raises(CheckpointError, match="No space left on device"):
-        load(connected(service), tmp_path)
+        load_both(connected(service), tmp_path)
     monkeypatch.setattr(atomic_files.os, "fsync", sync)
     assert list(tmp_path.glob("*.unfinished")) == []
-    frame = load(connected(service), tmp_path)
+    frame = load_both(connected(service), tmp_path)
     assert sorted(frame["id"]) == sorted(line["id"] for line in service.lines)
 
 
 @pytest.mark.parametrize("name", ["window-000099.parquet.unfinished", "window-000099-ab.parquet.0123abcd.unfinished"])
 def test_leftovers_of_a_killed_load_are_removed(connected, service, tmp_path, name):
-    load(connected(service), tmp_path)
+    load_both(connected(service), tmp_path)
     (tmp_path / name).write_bytes(b"PAR1")
-    assert len(load(connected(service), tmp_path)) == len(service.lines)
+    assert len(load_both(connected(service), tmp_path)) == len(service.lines)
     assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize("name", ["manifest.json.unfinished", "manifest.json.0123abcd.unfinished"])
 def test_a_load_killed_at_its_start_starts_again(connected, service, tmp_path, name):
     (tmp_path / name).write_bytes(b"{")
-    assert len(load(connected(service), tmp_path)) == len(service.lines)
+    assert len(load_both(connected(service), tmp_path)) == len(service.lines)
 
 
 def test_stale_windows_leave_the_checkpoint(connected, service, tmp_path):
@@ -226,15 +226,15 @@ def test_stale_windows_leave_the_checkpoint(connected, service, tmp_path):
         return response
 
     with pytest.raises(ChangedWhileReadingError, match="led_1 changed"):
-        load(connected(answer), tmp_path)
+        load_both(connected(answer), tmp_path)
     client = connected(service)
-    frame = load(client, tmp_path)
+    frame = load_both(client, tmp_path)
     assert "lin_new" in set(frame["id"])
     assert all("led_1" in request.url.path for request in client.requests)
 
 
 def test_the_token_is_in_no_file(connected, service, tmp_path):
-    load(connected(service), tmp_path)
+    load_both(connected(service), tmp_path)
     assert all(b"canary-token-value" not in path.read_bytes() for path in tmp_path.iterdir())
     assert json.loads((tmp_path / "manifest.json").read_text())["load"]["instance_id"] == "ins_1"
 

@@ -24,7 +24,7 @@ NOT_WHOLE = (
 
 
 @pytest.fixture
-def lines(connected, pages, line):
+def awkward_lines(connected, pages, line):
     """Return loaded lines whose ids and texts a spreadsheet would change."""
     sent = [
         line(
@@ -42,10 +42,10 @@ def lines(connected, pages, line):
 
 
 @pytest.fixture
-def cells(lines):
+def cells(awkward_lines):
     """Return the lines as a frame of text, which is what a CSV file holds."""
-    texts = lines.assign(datetime=lines["datetime"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
-    return texts.astype(object).where(lines.notna(), None)
+    texts = awkward_lines.assign(datetime=awkward_lines["datetime"].dt.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    return texts.astype(object).where(awkward_lines.notna(), None)
 
 
 def saved(frame, path):
@@ -60,22 +60,22 @@ def saved(frame, path):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
-def test_saved_lines_are_read_back(lines, tmp_path, suffix):
-    read = aa.read_line_entries(saved(lines, tmp_path / f"lines{suffix}"))
-    pd.testing.assert_frame_equal(read, lines)
+def test_saved_lines_are_read_back(awkward_lines, tmp_path, suffix):
+    read = aa.read_line_entries(saved(awkward_lines, tmp_path / f"lines{suffix}"))
+    pd.testing.assert_frame_equal(read, awkward_lines)
     assert read.attrs["scale"] == 2
     assert ASSUMED in aa.notes(read)
     assert "load" not in read.attrs
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".CSV"])
-def test_a_changed_index_does_not_matter(lines, tmp_path, suffix):
-    path = saved(lines.iloc[[2, 0]], tmp_path / f"lines{suffix.lower()}").rename(tmp_path / f"lines{suffix}")
-    pd.testing.assert_frame_equal(aa.read_line_entries(str(path)), lines.iloc[[2, 0]].reset_index(drop=True))
+def test_a_changed_index_does_not_matter(awkward_lines, tmp_path, suffix):
+    path = saved(awkward_lines.iloc[[2, 0]], tmp_path / f"lines{suffix.lower()}").rename(tmp_path / f"lines{suffix}")
+    pd.testing.assert_frame_equal(aa.read_line_entries(str(path)), awkward_lines.iloc[[2, 0]].reset_index(drop=True))
 
 
-def test_csv_file_that_was_cut_is_noted_or_refused(lines, tmp_path):
-    path = saved(lines, tmp_path / "lines.csv")
+def test_csv_file_that_was_cut_is_noted_or_refused(awkward_lines, tmp_path):
+    path = saved(awkward_lines, tmp_path / "lines.csv")
     whole = aa.read_line_entries(path, expected_rows=3)
     assert aa.notes(whole) == (ASSUMED,)
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
@@ -85,9 +85,9 @@ def test_csv_file_that_was_cut_is_noted_or_refused(lines, tmp_path):
         aa.read_line_entries(path, expected_rows=3)
 
 
-def test_the_expected_rows_of_excel_files(lines, tmp_path):
+def test_the_expected_rows_of_excel_files(awkward_lines, tmp_path):
     """Excel files cannot be cut unnoticed; another number of rows is refused for them too."""
-    path = saved(lines, tmp_path / "lines.xlsx")
+    path = saved(awkward_lines, tmp_path / "lines.xlsx")
     assert not any("whole" in note for note in aa.notes(aa.read_line_entries(path)))
     assert len(aa.read_line_entries(path, expected_rows=3)) == 3
     with pytest.raises(InputError, match=r"expected_rows is 4: .*; file .*lines.xlsx"):
@@ -113,9 +113,9 @@ def test_csv_amounts_are_read_digit_by_digit(cells, tmp_path):
             aa.read_line_entries(tmp_path / "lines.csv")
 
 
-def test_too_large_amounts_are_refused(lines, tmp_path):
+def test_too_large_amounts_are_refused(awkward_lines, tmp_path):
     large = pd.Series([Decimal(10**13)] * 3)
-    path = saved(lines.assign(amount=large, signed_amount=large), tmp_path / "lines.csv")
+    path = saved(awkward_lines.assign(amount=large, signed_amount=large), tmp_path / "lines.csv")
     with pytest.raises(AmountError, match=r"amount 10,000,000,000,000.00 is too large for a pandas frame"):
         aa.read_line_entries(path)
 
@@ -142,15 +142,15 @@ def test_instants_without_a_zone_are_utc(cells, tmp_path, text, instant):
     assert set(read["datetime"]) == {pd.Timestamp(instant)}
 
 
-def test_missing_local_dates_are_of_the_zone_given_ones_stay(lines, tmp_path):
-    path = saved(lines.drop(columns="local_date"), tmp_path / "lines.csv")
+def test_missing_local_dates_are_of_the_zone_given_ones_stay(awkward_lines, tmp_path):
+    path = saved(awkward_lines.drop(columns="local_date"), tmp_path / "lines.csv")
     assert "local_date" not in aa.read_line_entries(path)
     read = aa.read_line_entries(path, time_zone="Pacific/Auckland")
     assert set(read["local_date"]) == {pd.Timestamp("2025-03-11")}
-    assert list(read.columns) == list(lines.columns)
+    assert list(read.columns) == list(awkward_lines.columns)
     assert any("EST" in note for note in aa.notes(aa.read_line_entries(path, time_zone="EST")))
     with pytest.raises(InputError, match=r"is 2025-03-10, in Pacific/Auckland 2025-03-11: name the zone of these days"):
-        aa.read_line_entries(saved(lines, tmp_path / "dated.csv"), time_zone="Pacific/Auckland")
+        aa.read_line_entries(saved(awkward_lines, tmp_path / "dated.csv"), time_zone="Pacific/Auckland")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
@@ -191,41 +191,41 @@ def test_instants_at_other_times_refuse_the_reading_as_days(cells, tmp_path):
         aa.read_line_entries(path, midnights="noon")
 
 
-def test_the_byte_order_mark_of_a_spreadsheet_is_skipped(lines, tmp_path):
-    lines.to_csv(tmp_path / "lines.csv", index=False, encoding="utf-8-sig")
-    pd.testing.assert_frame_equal(aa.read_line_entries(tmp_path / "lines.csv"), lines)
+def test_the_byte_order_mark_of_a_spreadsheet_is_skipped(awkward_lines, tmp_path):
+    awkward_lines.to_csv(tmp_path / "lines.csv", index=False, encoding="utf-8-sig")
+    pd.testing.assert_frame_equal(aa.read_line_entries(tmp_path / "lines.csv"), awkward_lines)
 
 
-def test_excel_numbers_texts_and_ids_are_read(lines, tmp_path):
+def test_excel_numbers_texts_and_ids_are_read(awkward_lines, tmp_path):
     amounts = {
         "noise": [0.3 + 1e-13, 24.33, 5],
         "text": ["0.30", "24.33", "5"],
     }
     for name, cells in amounts.items():
         column = pd.Series(cells, dtype="object")
-        frame = lines.assign(amount=column, signed_amount=column, transaction_amount=np.nan)
+        frame = awkward_lines.assign(amount=column, signed_amount=column, transaction_amount=np.nan)
         read = aa.read_line_entries(saved(frame, tmp_path / f"{name}.xlsx"))
         assert read["amount"].tolist() == [0.3, 24.33, 5.0]
         assert any("2 amounts had" in note for note in aa.notes(read)) == (name == "noise")
-    saved(lines.assign(amount=[0.3, 24.335, 5.0]), tmp_path / "lines.xlsx")
+    saved(awkward_lines.assign(amount=[0.3, 24.335, 5.0]), tmp_path / "lines.xlsx")
     with pytest.raises(
         AmountError, match=r"id lin_2: amount 24\.335 does not fit 2 fraction digits.*; file .*lines.xlsx"
     ):
         aa.read_line_entries(tmp_path / "lines.xlsx")
-    saved(lines.assign(amount=[0.3, 0.01000001, 5.0]), tmp_path / "lines.xlsx")
+    saved(awkward_lines.assign(amount=[0.3, 0.01000001, 5.0]), tmp_path / "lines.xlsx")
     with pytest.raises(AmountError, match=r"id lin_2: amount 0\.01000001 does not fit 2 .*scale=8; .*lines.xlsx"):
         aa.read_line_entries(tmp_path / "lines.xlsx")
-    saved(lines.assign(transaction_id=[123, 4, 5]), tmp_path / "lines.xlsx")
+    saved(awkward_lines.assign(transaction_id=[123, 4, 5]), tmp_path / "lines.xlsx")
     with pytest.raises(FrameError, match=r"transaction_id: dtype is not"):
         aa.read_line_entries(tmp_path / "lines.xlsx")
 
 
-def test_the_sheet_with_the_columns_is_read(lines, tmp_path):
-    path = saved(lines, tmp_path / "lines.xlsx")
+def test_the_sheet_with_the_columns_is_read(awkward_lines, tmp_path):
+    path = saved(awkward_lines, tmp_path / "lines.xlsx")
     workbook = openpyxl.load_workbook(path)
     workbook.create_sheet("notes", 0).append(["checked by Eva"])
     workbook.save(path)
-    pd.testing.assert_frame_equal(aa.read_line_entries(path), aa.read_line_entries(saved(lines, path)))
+    pd.testing.assert_frame_equal(aa.read_line_entries(path), aa.read_line_entries(saved(awkward_lines, path)))
     workbook.worksheets[1].cell(1, 2, "id")
     workbook.save(path)
     with pytest.raises(FrameError, match="column occurs more than once: id"):
@@ -258,12 +258,12 @@ def test_missing_and_damaged_files_are_named(tmp_path, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
-def test_wrong_columns_are_named(lines, tmp_path, suffix):
+def test_wrong_columns_are_named(awkward_lines, tmp_path, suffix):
     path = tmp_path / f"lines{suffix}"
     for frame, message in (
-        (lines.drop(columns="journal_entry_id"), "journal_entry_id: column is missing"),
-        (lines[["id"]], "column is missing"),
-        (lines.assign(memo="x"), "memo: column is not part of this table"),
+        (awkward_lines.drop(columns="journal_entry_id"), "journal_entry_id: column is missing"),
+        (awkward_lines[["id"]], "column is missing"),
+        (awkward_lines.assign(memo="x"), "memo: column is not part of this table"),
     ):
         saved(frame, path)
         with pytest.raises(FrameError, match=rf"{message}.*; file .*lines{suffix}"):
@@ -281,8 +281,8 @@ def test_wrong_cells_are_named(cells, tmp_path):
         aa.read_line_entries(path)
 
 
-def test_cells_of_a_workbook_that_are_no_values(lines, tmp_path):
-    path = saved(lines, tmp_path / "lines.xlsx")
+def test_cells_of_a_workbook_that_are_no_values(awkward_lines, tmp_path):
+    path = saved(awkward_lines, tmp_path / "lines.xlsx")
     expected = aa.read_line_entries(path)
     workbook = openpyxl.load_workbook(path)
     sheet = workbook.active

@@ -57,7 +57,7 @@ class Killer:
                 os.kill(self.pid, signal.SIGKILL)
 
 
-def run(fork_server, killer, order, at, later):
+def run_load(fork_server, killer, order, at, later):
     """Run one load, killed at its `at`-th request; return its exit code."""
     killer.requested, killer.at, killer.later = [], at, later
     killer.pid = fork_server.start(LOAD, json.dumps(order), folder=Path(order["output"]).parent)
@@ -108,12 +108,12 @@ def test_killed_loads_continue(fork_server, make_ledgers, spread, loopback, tmp_
             }
             windows = []
             for _ in range(dice.randint(1, 3)):
-                code = run(fork_server, killer, order, dice.randint(1, 25), dice.random() * 0.03)
+                code = run_load(fork_server, killer, order, dice.randint(1, 25), dice.random() * 0.03)
                 assert repeated_requests(killer.requested, windows) == []
                 windows = finished(folder)
                 killed += code == -signal.SIGKILL
             resumed += len(windows)
-            assert run(fork_server, killer, order, None, 0) == 0, f"seed {seed}"
+            assert run_load(fork_server, killer, order, None, 0) == 0, f"seed {seed}"
             assert repeated_requests(killer.requested, windows) == [], f"seed {seed}"
             assert sorted(json.loads(output.read_text())) == truth, f"seed {seed}"
     assert resumed > kills

@@ -13,7 +13,7 @@ from accounting_analytics.core.errors import ProtocolError
 MARCH = ("2025-03-01", "2025-03-31")
 
 
-def report(**changes):
+def nested_report(**changes):
     """Return a cash flow report of a deployment that nests ledgers and sends some amounts as text."""
     child = {"ledger_id": "b", "name": "Rent", "net_cash_flow": "-5.00", "lines": []}
     return {
@@ -34,7 +34,7 @@ def report(**changes):
 
 
 def test_nested_reports_are_flattened(connected):
-    loaded = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report())), *MARCH)
+    loaded = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=nested_report())), *MARCH)
     assert loaded.origin == "loaded"
     assert loaded.ledgers["ledger_id"].tolist() == ["a", "b"]
     assert loaded.ledgers["total_net_cash_flow"].isna().tolist() == [False, True]
@@ -46,7 +46,7 @@ def test_a_report_states_when_it_was_read(connected):
 
     def answer(_request):
         requested.append(dt.datetime.now(dt.UTC))
-        return httpx.Response(200, json=report())
+        return httpx.Response(200, json=nested_report())
 
     loaded = aa.load_cash_flow_report(connected(answer), *MARCH)
     assert before <= loaded.read_at <= requested[0]
@@ -56,25 +56,27 @@ def test_a_report_states_when_it_was_read(connected):
     "changes", [{"starting_cash_balance": "12.345"}, {"ending_cash_balance": None}, {"cash_flow_ledgers": None}]
 )
 def test_reports_that_break_the_interface_are_refused(connected, changes):
-    client = connected(lambda _: httpx.Response(200, json=report(**changes)))
+    client = connected(lambda _: httpx.Response(200, json=nested_report(**changes)))
     with pytest.raises(ProtocolError, match="cash flow report"):
         aa.load_cash_flow_report(client, *MARCH)
 
 
 def test_report_zone_is_given_client_or_utc_with_a_note(connected):
-    configured = connected(lambda _: httpx.Response(200, json=report()), time_zone="Asia/Tokyo")
+    configured = connected(lambda _: httpx.Response(200, json=nested_report()), time_zone="Asia/Tokyo")
     loaded = aa.load_cash_flow_report(configured, *MARCH)
     assert (loaded.period.time_zone, loaded.notes) == ("Asia/Tokyo", ())
     assert aa.load_cash_flow_report(configured, *MARCH, time_zone="UTC").period.time_zone == "UTC"
     assert [request.url.params["time_zone"] for request in configured.requests] == ["Asia/Tokyo", "UTC"]
-    assumed = aa.load_cash_flow_report(connected(lambda _: httpx.Response(200, json=report()), time_zone=None), *MARCH)
+    assumed = aa.load_cash_flow_report(
+        connected(lambda _: httpx.Response(200, json=nested_report()), time_zone=None), *MARCH
+    )
     assert assumed.period.time_zone == "UTC"
     assert assumed.notes == ("No time zone was given, so the days are those of UTC.",)
 
 
 def test_a_report_filtered_by_tags_says_so(connected):
     """Its flows do not lead from one balance to the other."""
-    client = connected(lambda _: httpx.Response(200, json=report()))
+    client = connected(lambda _: httpx.Response(200, json=nested_report()))
     loaded = aa.load_cash_flow_report(client, *MARCH, tag_ids=["<cafe>", "online"])
     assert "only lines tagged <cafe>, online, balances are not filtered: starting cash balance" in loaded.summary()
     assert "only lines tagged &lt;cafe&gt;, online, balances" in loaded._repr_html_()
@@ -83,7 +85,7 @@ def test_a_report_filtered_by_tags_says_so(connected):
 
 
 def test_one_tag_may_be_given_as_text(connected):
-    client = connected(lambda _: httpx.Response(200, json=report()))
+    client = connected(lambda _: httpx.Response(200, json=nested_report()))
     assert aa.load_cash_flow_report(client, *MARCH, tag_ids="cafe").tag_ids == ("cafe",)
     assert client.requests[-1].url.params["tag_ids"] == "cafe"
 
@@ -91,7 +93,9 @@ def test_one_tag_may_be_given_as_text(connected):
 def with_line(instant):
     line = {"line_id": "lin_9", "amount": "-5.00", "datetime": instant, "journal_entry_id": "ent_9"}
     line |= {"cash_flow_ledger_name": "Bank"}
-    return report(cash_flow_ledgers=[{"ledger_id": "b", "name": "Rent", "net_cash_flow": "-5.00", "lines": [line]}])
+    return nested_report(
+        cash_flow_ledgers=[{"ledger_id": "b", "name": "Rent", "net_cash_flow": "-5.00", "lines": [line]}]
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +130,7 @@ def answer_with(content):
 
 
 def test_lone_surrogates_in_a_report_are_counted(connected):
-    content = json.dumps(report()).replace('"Rent"', r'"Rent \ud83d"')
+    content = json.dumps(nested_report()).replace('"Rent"', r'"Rent \ud83d"')
     loaded = aa.load_cash_flow_report(connected(answer_with(content)), *MARCH)
     assert loaded.ledgers["name"].tolist() == ["Expenses", "Rent \ufffd"]
     assert loaded.notes[0].startswith("1 character replaced in texts: lone surrogates")
@@ -143,7 +147,7 @@ def test_lone_surrogates_in_a_report_are_counted(connected):
     ],
 )
 def test_broken_values_of_a_report_are_refused_immediately(connected, old, new, message):
-    client = connected(answer_with(json.dumps(report()).replace(old, new)))
+    client = connected(answer_with(json.dumps(nested_report()).replace(old, new)))
     with pytest.raises(ProtocolError, match=message):
         aa.load_cash_flow_report(client, *MARCH)
     assert len(client.requests) == 1
@@ -151,7 +155,7 @@ def test_broken_values_of_a_report_are_refused_immediately(connected, old, new, 
 
 @pytest.mark.parametrize("field", ["starting_cash_balance", "net_cash_flow", "cash_balance"])
 def test_the_digits_of_another_scale_are_refused(connected, field):
-    content = json.loads(json.dumps(report()))
+    content = json.loads(json.dumps(nested_report()))
     parts = {"net_cash_flow": content["cash_flow_ledgers"][0], "cash_balance": content["starting_balances"][0]}
     parts.get(field, content)[field] = "0.01000001"
     client = connected(lambda _: httpx.Response(200, json=content))

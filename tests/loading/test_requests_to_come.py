@@ -52,7 +52,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.fixture
-def load(demo_company, monkeypatch):
+def load_all_days(demo_company, monkeypatch):
     """Return a function that loads all days in small pages: the notices, and how many requests were sent."""
     ids = aa.discover_ledgers(demo_company.client, *ALL_DAYS, progress=False)["id"]
 
@@ -72,16 +72,16 @@ def load(demo_company, monkeypatch):
 
 
 @pytest.mark.parametrize(("size", "options", "expected"), [(5, {}, 1978), (10, {"consistency": "all"}, 1901)])
-def test_many_requests_are_announced_once_by_the_20th_page(load, size, options, expected):
-    ((sent, text),), _ = load(size, in_flight=8, **options)
+def test_many_requests_are_announced_once_by_the_20th_page(load_all_days, size, options, expected):
+    ((sent, text),), _ = load_all_days(size, in_flight=8, **options)
     assert sent <= 20 + 8
     count, minutes, rate = (int(number.replace(",", "")) for number in NOTICE.fullmatch(text).groups())
     assert expected / 2 < count < 2 * expected
     assert (minutes, rate) == (-(-count // 320), 320)
 
 
-def test_few_requests_are_not_announced(load):
-    notices, sent = load(100, most=1000)
+def test_few_requests_are_not_announced(load_all_days):
+    notices, sent = load_all_days(100, most=1000)
     assert (notices, sent < 200) == ([], True)
 
 

@@ -20,7 +20,7 @@ CHART_ENDS = ("End 31 May 2026", "end 96,945", "May 2026", "Net")
 
 
 @pytest.fixture(scope="module")
-def report(demo_company):
+def long_report(demo_company):
     """Return a report of a month, of more ledgers than fit on a screen."""
     report = aa.load_cash_flow_report(demo_company.client, "2026-05-01", "2026-05-31", time_zone="America/New_York")
     assert len(report.ledgers) > 40
@@ -28,16 +28,16 @@ def report(demo_company):
 
 
 @pytest.fixture(scope="module")
-def figures(report):
+def figures(long_report):
     """Return every chart of the report."""
-    return [chart(report) for chart in (aa.charts.inflow_outflow, aa.charts.running_balance, aa.charts.waterfall)]
+    return [chart(long_report) for chart in (aa.charts.inflow_outflow, aa.charts.running_balance, aa.charts.waterfall)]
 
 
 @pytest.fixture
-def page(report, figures, tmp_path):
+def notebook_page(long_report, figures, tmp_path):
     """Return a page of an executed notebook, with charts and tables."""
     bundles = [{PLOTLY_MIME: json.loads(figure.to_json())} for figure in figures]
-    bundles += [{"text/html": table._repr_html_()} for table in (report, WIDE)]
+    bundles += [{"text/html": table._repr_html_()} for table in (long_report, WIDE)]
     outputs = [v4.new_output("display_data", bundle) for bundle in bundles]
     page = tmp_path / "page.html"
     notebook = v4.new_notebook(cells=[v4.new_code_cell(CODE, outputs=outputs)])
@@ -60,11 +60,11 @@ def printed(browser, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.pdftotext
-def test_nothing_is_cut_in_print(browser, page, printed, report):
+def test_nothing_is_cut_in_print(browser, notebook_page, printed, long_report):
     narrowest = "Math.min(...[...document.querySelectorAll('.js-plotly-plot')].map(chart => chart._fullLayout.width))"
-    expected = [*report.ledgers["name"], *WIDE.columns, *WIDE.loc[0], *CODE.split(), *CHART_ENDS]
+    expected = [*long_report.ledgers["name"], *WIDE.columns, *WIDE.loc[0], *CODE.split(), *CHART_ENDS]
     for paper, width in (("A4", 1280), ("letter", 480)):
-        browser.open(page.as_uri(), width=width)
+        browser.open(notebook_page.as_uri(), width=width)
         before = browser.evaluate(narrowest)
         text = printed(paper)
         assert [name for name in expected if name.replace(" ", "") not in text] == []

@@ -13,7 +13,7 @@ LEDGERS = {"bank": "bank_account", "software": EXPENSE, "advertising": EXPENSE}
 
 
 @pytest.fixture
-def books(posted_books):
+def miscoded_books(posted_books):
     """Return books of fourteen months of software, and one payment of the same supplier under advertising."""
     days = [*pd.date_range(end="2026-04-10", periods=14, freq=pd.DateOffset(months=1)), pd.Timestamp("2026-05-10")]
     entries = [
@@ -28,8 +28,8 @@ def books(posted_books):
     return aa.load_books(posted_books(entries, LEDGERS), "2026-05", progress=False)
 
 
-def test_findings_are_listed_with_their_entries(books, tmp_path):
-    pack = aa.monthly_pack(books)
+def test_findings_are_listed_with_their_entries(miscoded_books, tmp_path):
+    pack = aa.monthly_pack(miscoded_books)
     (row,) = pack.content.tables["coding"].table.rows
     assert (row.label, [cell.text for cell in row.cells]) == (
         "ZOOM",
@@ -46,9 +46,9 @@ def test_findings_are_listed_with_their_entries(books, tmp_path):
     assert aa.verify_pack(pack.save(tmp_path / "pack.html")).differences == ()
 
 
-def test_what_is_right_is_not_listed(books):
-    transaction = aa.check_coding(books, "2026-05").frame["transaction_id"][0]
-    pack = aa.monthly_pack(books, decisions={transaction: "Advertising"})
+def test_what_is_right_is_not_listed(miscoded_books):
+    transaction = aa.check_coding(miscoded_books, "2026-05").frame["transaction_id"][0]
+    pack = aa.monthly_pack(miscoded_books, decisions={transaction: "Advertising"})
     table = pack.content.tables["coding"].table
     assert table.rows == []
     assert table.notes[0] == "Nothing to look at was found."

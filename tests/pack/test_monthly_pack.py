@@ -50,7 +50,7 @@ def rolled_forward_pack(demo_company):
 
 
 @pytest.fixture(scope="session")
-def page(demo_pack):
+def pack_page(demo_pack):
     return PageReader(demo_pack.html)
 
 
@@ -60,11 +60,11 @@ def test_every_amount_on_the_page_follows_from_its_entries(name, request):
     assert len(page.figures) > 1000
 
 
-def test_figures_are_those_of_the_page(demo_pack, page, tmp_path):
+def test_figures_are_those_of_the_page(demo_pack, pack_page, tmp_path):
     found = aa.verify_pack(demo_pack.save(tmp_path / "pack.html"), fingerprint=demo_pack.fingerprint)
     assert found.verified, found.explain()
     figures = demo_pack.figures
-    shown = {(one.table, one.key): one.text for one in page.figures if one.table != "sentences"}
+    shown = {(one.table, one.key): one.text for one in pack_page.figures if one.table != "sentences"}
     for row in figures.itertuples():
         assert shown[row.table, row.key] == row.text, row.key
         digits = 1 if row.text.rstrip(")").endswith(("%", " days")) else 2
@@ -76,12 +76,12 @@ def test_figures_are_those_of_the_page(demo_pack, page, tmp_path):
             assert Decimal(str(round(figure.entries["figure_amount"].sum(), 2))) == row.amount or figure.entries.empty
 
 
-def test_all_sections_are_there(demo_pack, page):
-    ids = [attributes["id"] for tag, attributes in page.tags if tag == "section" and attributes["id"] in SECTIONS]
+def test_all_sections_are_there(demo_pack, pack_page):
+    ids = [attributes["id"] for tag, attributes in pack_page.tags if tag == "section" and attributes["id"] in SECTIONS]
     assert ids == [one for one in SECTIONS if one in ids]
     assert ids[-3:] == ["certificate", "reconciliation", "assumptions"]
     assert len(ids) >= 11
-    assert [tag for tag, _ in page.tags].count("svg") == 2 * len(demo_pack.content.pictures) > 0
+    assert [tag for tag, _ in pack_page.tags].count("svg") == 2 * len(demo_pack.content.pictures) > 0
 
 
 def test_page_one_has_verdict_sentences_and_key_figures(demo_pack):

@@ -23,16 +23,16 @@ COLUMNS = [f"2026-05{column}{suffix}" for column in ("", " to_date") for suffix 
 
 
 @pytest.fixture(scope="module")
-def pack(load_month):
+def budget_pack(load_month):
     """Return the pack of May 2026 with the budget."""
     return aa.monthly_pack(load_month("2026-05"), budget=BUDGET)
 
 
-def test_figures_are_those_of_the_statement(pack, load_month):
+def test_figures_are_those_of_the_statement(budget_pack, load_month):
     books = load_month("2026-05")
     month = aa.income_statement(books, "2026-05", budget=BUDGET)
     to_date = aa.income_statement(books, "2026-01/2026-05", compare="total", budget=BUDGET)
-    shown = pack.figures.query("table == 'budget'").set_index("key")["amount"]
+    shown = budget_pack.figures.query("table == 'budget'").set_index("key")["amount"]
     ledgers = [books.names.find(name) for name in ("Rent", "Cafe Sales", "People", "Interest Expense")]
     for row in (*ledgers, "operating_expenses", "net_income", "net_margin"):
         for name in ("budget", "difference", "difference_pct"):
@@ -45,26 +45,26 @@ def test_figures_are_those_of_the_statement(pack, load_month):
     assert shown["led_people|2026-05 budget"] == 27_000
 
 
-def test_receiver_can_check_the_budget(pack, tmp_path):
-    path = pack.save(tmp_path / "pack.html")
+def test_receiver_can_check_the_budget(budget_pack, tmp_path):
+    path = budget_pack.save(tmp_path / "pack.html")
     assert aa.verify_pack(path).verified
-    page, sums = read_checked(pack.html)
+    page, sums = read_checked(budget_pack.html)
     assert {column for one in page.figures if one.table == "budget" for column in [one.key.rpartition("|")[2]]} == {
         *COLUMNS, "2026-05 difference_pct", "2026-05 to_date difference_pct",
     }  # fmt: skip
     stated = [one for one in sums.data["tables"]["budget"]["figures"].values() if one[0] == "stated"]
     assert ["stated", "Rent, May 2026 (budget, row 5)", 760_000] in stated
     assert len(stated) == len(ROWS)
-    (row,) = [line for line in pack.html.splitlines() if ">Rent<" in line and "led_rent|2026-05 budget" in line]
+    (row,) = [line for line in budget_pack.html.splitlines() if ">Rent<" in line and "led_rent|2026-05 budget" in line]
     for before, after in ((">7,600.00<", ">7,700.00<"), (">300.00<", ">200.00<")):
         assert row.count(before) == 1
-        path.write_text(pack.html.replace(row, row.replace(before, after)), encoding="utf-8")
+        path.write_text(budget_pack.html.replace(row, row.replace(before, after)), encoding="utf-8")
         assert len(aa.verify_pack(path).faults) == 1
 
 
-def test_the_section_is_left_out_or_alone(pack, load_month, tmp_path):
+def test_the_section_is_left_out_or_alone(budget_pack, load_month, tmp_path):
     without = aa.monthly_pack(load_month("2026-05"))
-    others, alone = (dataclasses.replace(pack, section_names=names) for names in (("summary",), ("budget",)))
+    others, alone = (dataclasses.replace(budget_pack, section_names=names) for names in (("summary",), ("budget",)))
     assert [name for name in ("Budget and actual", 'id="budget"') if name in without.html + others.html] == []
     assert aa.verify_pack(alone.save(tmp_path / "pack.html")).verified
     alone.save_workbook(tmp_path / "pack.xlsx")
@@ -72,7 +72,7 @@ def test_the_section_is_left_out_or_alone(pack, load_month, tmp_path):
     cells = {row[0].value: [cell.value for cell in row[1:]] for row in sheet.iter_rows() if row[0].value}
     assert cells["Rent"][:2] == [7_900, 7_600]
     assert cells["Rent"][2].startswith("=ROUND(")
-    assert len(without.html.encode()) < len(pack.html.encode()) < 600_000
+    assert len(without.html.encode()) < len(budget_pack.html.encode()) < 600_000
 
 
 def test_a_budget_that_does_not_reach_back_has_no_year_to_date(load_month, tmp_path):

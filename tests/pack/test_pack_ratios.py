@@ -14,60 +14,60 @@ SECTIONS = ("key_ratios", "twelve_months")
 
 
 @pytest.fixture(scope="module")
-def pack(load_month):
+def ratios_pack(load_month):
     """Return the pack of May 2026 with the ledger of depreciation."""
     return aa.monthly_pack(load_month("2026-05"), depreciation=["Depreciation"])
 
 
-def test_ratios_are_those_of_the_function(pack, load_month):
+def test_ratios_are_those_of_the_function(ratios_pack, load_month):
     found = aa.key_ratios(load_month("2026-05"), "2026-05-31", depreciation=["Depreciation"])
-    shown = pack.figures.query("table == 'key_ratios'").set_index("key")
+    shown = ratios_pack.figures.query("table == 'key_ratios'").set_index("key")
     for label, _, figure, meaning in found.rows():
         assert shown.loc[figure.key, ["text", "amount"]].tolist() == [figure.text, figure.exact()], label
-        assert meaning in pack.html
+        assert meaning in ratios_pack.html
     assert len(shown) == len(found.rows())
-    assert pack["key_ratios:current_ratio|value"].text == "1.28"
-    assert pack["key_ratios:ebitda_period|period"].label == "EBITDA, May 2026"
+    assert ratios_pack["key_ratios:current_ratio|value"].text == "1.28"
+    assert ratios_pack["key_ratios:ebitda_period|period"].label == "EBITDA, May 2026"
 
 
-def test_twelve_months_are_those_of_the_statement(pack, load_month):
+def test_twelve_months_are_those_of_the_statement(ratios_pack, load_month):
     income = aa.income_statement(load_month("2026-05"), "2025-06/2026-05", compare="total")
-    shown = pack.figures.query("table == 'twelve_months'").set_index("key")["amount"]
-    heads = [head.text for head in pack.content.tables["twelve_months"].table.heads]
+    shown = ratios_pack.figures.query("table == 'twelve_months'").set_index("key")["amount"]
+    heads = [head.text for head in ratios_pack.content.tables["twelve_months"].table.heads]
     assert heads == [column.label for column in income.columns]
     for row in ("operating_revenues", "led_rent", "gross_margin", "net_income"):
         assert [shown[f"{row}|{column.key}"] for column in income.columns] == [
             income[row, column.key].exact() for column in income.columns
         ]
-    assert shown["net_income|2026-05"] == pack["income:net_income|2026-05"].exact()
+    assert shown["net_income|2026-05"] == ratios_pack["income:net_income|2026-05"].exact()
     assert shown["net_income|total"] == sum(shown[f"net_income|{column.key}"] for column in income.columns[:-1])
 
 
-def test_receiver_can_check_ratios_and_months(pack, tmp_path):
-    path = pack.save(tmp_path / "pack.html")
+def test_receiver_can_check_ratios_and_months(ratios_pack, tmp_path):
+    path = ratios_pack.save(tmp_path / "pack.html")
     assert aa.verify_pack(path).verified
-    page, sums = read_checked(pack.html)
+    page, sums = read_checked(ratios_pack.html)
     stated = sums.data["tables"]["key_ratios"]["figures"]
     assert stated["current_ratio|value"][4:] == [1, 2, ""]
     assert stated["days_cash|value"][4:] == [90, 1, " days"]
     assert stated["largest_customer|value"][4:] == []
     assert {one[0] for one in stated.values()} == {"quotient", "sum", "lines", "terms"}
     for before, after in ((">1.28<", ">1.29<"), (">34.5 days<", ">34.6 days<"), (">34.5 days<", ">34.5%<")):
-        assert pack.html.count(before) == 1
-        path.write_text(pack.html.replace(before, after), encoding="utf-8")
+        assert ratios_pack.html.count(before) == 1
+        path.write_text(ratios_pack.html.replace(before, after), encoding="utf-8")
         (fault,) = aa.verify_pack(path).differences
         assert (fault.shown, fault.recomputed) == (after[1:-1], before[1:-1])
     assert {one.table for one in page.figures} >= set(SECTIONS)
 
 
-def test_each_section_is_left_out_or_alone(pack, tmp_path):
+def test_each_section_is_left_out_or_alone(ratios_pack, tmp_path):
     for name in SECTIONS:
-        alone = dataclasses.replace(pack, section_names=(name,))
+        alone = dataclasses.replace(ratios_pack, section_names=(name,))
         assert aa.verify_pack(alone.save(tmp_path / "alone.html")).verified
-        others = [one for one in pack.section_names if one != name]
-        assert f'<section id="{name}">' not in dataclasses.replace(pack, section_names=tuple(others)).html
-    assert len(pack.html.encode()) < 600_000
-    assert re.search(r"<pre><code>aa\.key_ratios\(books, ", dataclasses.replace(pack, show_code=True).html)
+        others = [one for one in ratios_pack.section_names if one != name]
+        assert f'<section id="{name}">' not in dataclasses.replace(ratios_pack, section_names=tuple(others)).html
+    assert len(ratios_pack.html.encode()) < 600_000
+    assert re.search(r"<pre><code>aa\.key_ratios\(books, ", dataclasses.replace(ratios_pack, show_code=True).html)
 
 
 def test_ratios_in_thousands_and_in_a_workbook_keep_their_format(load_month, tmp_path):

@@ -45,7 +45,7 @@ def amounts_of(pack, name):
 
 
 @pytest.fixture
-def pack(pack_of_lines):
+def receipts_pack(pack_of_lines):
     """Return the pack of receipts of every kind, two of them through a payment processor."""
     entries = [
         BookEntry(dt.date(2025, 3, number + 1), text, (*of.items(), ("bank", -sum(of.values()))))
@@ -61,8 +61,8 @@ def pack(pack_of_lines):
     return pack_of_lines(frame_of(entries), CHART, period, "2025-03-01")
 
 
-def test_customers_are_whose_receipts_are_sales_or_settle_receivables(pack):
-    assert amounts_of(pack, "customers") == {
+def test_customers_are_whose_receipts_are_sales_or_settle_receivables(receipts_pack):
+    assert amounts_of(receipts_pack, "customers") == {
         "BIRCH CAFE": Decimal("90.00"),
         "OAK DELI": Decimal("44.00"),
         "M ORTIZ": Decimal("10.00"),
@@ -71,9 +71,9 @@ def test_customers_are_whose_receipts_are_sales_or_settle_receivables(pack):
         "Not categorized": Decimal("14.00"),
         "Other receipts": Decimal("540.70"),
         "Transfers between own accounts": Decimal("70.00"),
-        "Cash in": pack["key_figures:cash_in|2025-03"].exact(),
+        "Cash in": receipts_pack["key_figures:cash_in|2025-03"].exact(),
     }
-    (note,) = pack.content.tables["customers"].table.notes
+    (note,) = receipts_pack.content.tables["customers"].table.notes
     assert note.startswith("A customer is the counterparty of a receipt that is operating revenue")
 
 

@@ -27,7 +27,7 @@ JANUARY, ZONE = ("2025-01-01", "2025-01-31"), "America/New_York"
 CHART = ledger_frame()
 
 
-def books():
+def two_months_of_entries():
     """Generate two months of entries from a fixed seed: openings, payments, splits, transfers, an invoice."""
     rng = random.Random(7)  # noqa: S311 (reproducible books, no secret)
     noon = dt.datetime(2024, 12, 20, 12, tzinfo=dt.UTC)
@@ -52,7 +52,9 @@ LINES = line_frame(
     [
         Line(f"le_{place}", ledger, f"je_{number}", moment, Decimal(amount), None)
         for place, (number, moment, ledger, amount) in enumerate(
-            (number, moment, *line) for number, (moment, lines) in enumerate(books()) for line in lines.items()
+            (number, moment, *line)
+            for number, (moment, lines) in enumerate(two_months_of_entries())
+            for line in lines.items()
         )
     ]
 )

@@ -22,18 +22,21 @@ def markdown(table):
     parts = []
     for name, rows in table["request"].items():
         one = table["operation"][name]
-        parts += [f"## {name}: `{one['method']} {one['path']}`", *lines("Parameter or field", map(request_row, rows))]
+        parts += [
+            f"## {name}: `{one['method']} {one['path']}`",
+            *table_lines("Parameter or field", map(request_row, rows)),
+        ]
     for name, rows in table["object"].items():
-        parts += [f"## Object {name}", *lines("Field", map(object_row, rows))]
-    parts += ["## Enumerations", *lines("Values", map(enum_row, table["enum"], table["enum"].values()))]
+        parts += [f"## Object {name}", *table_lines("Field", map(object_row, rows))]
+    parts += ["## Enumerations", *table_lines("Values", map(enum_row, table["enum"], table["enum"].values()))]
     stated = ((row["rule"], "yes", row) for row in table["statements"]["rows"])
-    parts += ["## Statements", *lines("Statement", stated)]
+    parts += ["## Statements", *table_lines("Statement", stated)]
     ruled = ((row["rule"], row["ruling"], row) for row in table["rulings"]["rows"])
-    parts += ["## What the interface leaves open", *lines("Question", ruled, "This service")]
+    parts += ["## What the interface leaves open", *table_lines("Question", ruled, "This service")]
     return "\n".join(parts)
 
 
-def lines(title, rows, answer="Holds"):
+def table_lines(title, rows, answer="Holds"):
     """Return the lines of one table of rows of text, answer and source."""
     table = [f"| {title} | {answer} | Tests |", "|---|---|---|"]
     table += [f"| {text} | {holds} | {', '.join(f'`{test}`' for test in row['tests'])} |" for text, holds, row in rows]

@@ -49,7 +49,7 @@ def read_pages(books, limit=5, most=200):
     return pages
 
 
-def report(books):
+def get_report(books):
     return books.request("GET", "/v0/reports/cash-flow", params=DAYS)
 
 
@@ -95,7 +95,7 @@ def test_changes_without_a_response_are_made_once_or_not(served_with):
         with pytest.raises(httpx.TransportError):
             books.recategorize("bank", "T1", "food")
         assert len(books.audit()) == 1
-        assert report(books).status_code == 200
+        assert get_report(books).status_code == 200
         books.recategorize("bank", "T2", "food")
     with served_with("drop_connection:on=recategorize_transaction:times=1") as books:
         with pytest.raises(httpx.TransportError):
@@ -114,7 +114,7 @@ def test_changes_without_a_response_are_made_once_or_not(served_with):
 def test_the_same_seed_gives_the_same_faults(served_with):
     def statuses(seed):
         with served_with("http_503:p=0.3", seed=seed) as books:
-            return [report(books).status_code for _ in range(20)]
+            return [get_report(books).status_code for _ in range(20)]
 
     first = statuses(1)
     assert first == statuses(1)

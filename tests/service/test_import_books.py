@@ -19,7 +19,7 @@ RENT = "rent,2025-01-02,Rent,expenses:premises:rent,debit,1450.00\nrent,2025-01-
 
 
 @pytest.fixture
-def books(store):
+def instance_id(store):
     """Return the id of an empty instance with days in UTC."""
     return create_instance(store, NewInstance(localtime="UTC"))
 
@@ -76,19 +76,19 @@ def test_a_line_table_becomes_ledgers_and_entries(store):
     assert {row["name"] for row in rows_of(store, "tags")} == {"wholesale", "move", "front office"}
 
 
-def test_required_ledgers_are_found_by_name_or_id(store, books, table):
-    by_name = {ledger.name: ledger for ledger in store.ledgers(books)}
+def test_required_ledgers_are_found_by_name_or_id(store, instance_id, table):
+    by_name = {ledger.name: ledger for ledger in store.ledgers(instance_id)}
     waiting, opening = by_name["Uncategorized Cash Outflow"], by_name["Opening Balance Retained Earnings"]
     rows = (
         f"a,2025-01-02,Opening,assets:bank,debit,10\na,2025-01-02,Opening,{opening.id},credit,10\n"
         f"b,2025-01-03,SQ,{waiting.name},debit,4\nb,2025-01-03,SQ,assets:bank,credit,4\n"
     )
-    summary = import_books(store, books, table(rows), cash=["assets:bank"])
+    summary = import_books(store, instance_id, table(rows), cash=["assets:bank"])
     assert summary.ledgers == 2
-    assert len(store.ledgers(books)) == 6
+    assert len(store.ledgers(instance_id)) == 6
 
 
-def test_the_first_segment_is_the_type(store, books, table):
+def test_the_first_segment_is_the_type(store, instance_id, table):
     types = {
         "Assets:Bank": ("asset", "current_assets"),
         "ASSETS:Fixed:Van": ("asset", "non-current_assets"),
@@ -102,33 +102,33 @@ def test_the_first_segment_is_the_type(store, books, table):
         "expense:rent": ("expense", "operating_expenses"),
     }
     rows = "".join(f"{p},2025-01-02,x,{p},debit,1\n{p},2025-01-02,x,equity:other,credit,1\n" for p in types)
-    import_books(store, books, table(rows))
-    ledgers = paths(store, books)
+    import_books(store, instance_id, table(rows))
+    ledgers = paths(store, instance_id)
     assert {path: (ledgers[path].type, ledgers[path].sub_type) for path in types} == types
     first = {"asset": "1", "liability": "2", "equity": "3", "revenue": "4", "expense": "5"}
     assert all(ledgers[path].sort_code[0] == first[kind] for path, (kind, _) in types.items())
 
 
-def test_sort_codes_follow_the_paths(store, books, table):
+def test_sort_codes_follow_the_paths(store, instance_id, table):
     names = [f"expenses:area:place {number:03d}" for number in range(30)]
     rows = "".join(
         f"e{name},2025-01-02,x,{name},debit,1\ne{name},2025-01-02,x,assets:bank,credit,1\n" for name in names
     )
-    import_books(store, books, table(rows))
-    ordered = [path for path, ledger in paths(store, books).items() if path.startswith("expenses")]
+    import_books(store, instance_id, table(rows))
+    ordered = [path for path, ledger in paths(store, instance_id).items() if path.startswith("expenses")]
     assert ordered == ["expenses", "expenses:area", *names]
     deep = ":".join(["expenses", *"abcdefghijklmn"])
-    import_books(store, books, table(f"e,2025-01-02,x,{deep},debit,1\ne,2025-01-02,x,assets:bank,credit,1\n"))
-    assert max(len(ledger.sort_code) for ledger in store.ledgers(books)) <= 20
-    assert deep in paths(store, books)
+    import_books(store, instance_id, table(f"e,2025-01-02,x,{deep},debit,1\ne,2025-01-02,x,assets:bank,credit,1\n"))
+    assert max(len(ledger.sort_code) for ledger in store.ledgers(instance_id)) <= 20
+    assert deep in paths(store, instance_id)
 
 
-def test_a_second_file_uses_the_ledgers_of_the_first(store, books, table):
-    import_books(store, books, table(RENT), cash=["assets:bank"])
-    before = paths(store, books)
+def test_a_second_file_uses_the_ledgers_of_the_first(store, instance_id, table):
+    import_books(store, instance_id, table(RENT), cash=["assets:bank"])
+    before = paths(store, instance_id)
     more = "heat,2025-01-09,Heat,expenses:premises:heating,debit,9\nheat,2025-01-09,Heat,assets:bank,credit,9\n"
-    summary = import_books(store, books, table(more, name="more.csv"))
-    after = paths(store, books)
+    summary = import_books(store, instance_id, table(more, name="more.csv"))
+    after = paths(store, instance_id)
     assert summary.ledgers == 1
     assert summary.cash == ("assets:bank",)
     assert {path: ledger.id for path, ledger in after.items() if path in before} == {
@@ -139,13 +139,13 @@ def test_a_second_file_uses_the_ledgers_of_the_first(store, books, table):
     assert len(rows_of(store, "transactions")) == 2
 
 
-def test_only_new_entries_are_added(store, books, table):
-    import_books(store, books, table(RENT))
+def test_only_new_entries_are_added(store, instance_id, table):
+    import_books(store, instance_id, table(RENT))
     again = "new,2025-02-02,New,expenses:rent,debit,1\nnew,2025-02-02,New,assets:bank,credit,1\n" + RENT
-    summary = import_books(store, books, table(again))
+    summary = import_books(store, instance_id, table(again))
     assert (summary.entries, summary.known, summary.missing) == (1, 1, ())
     assert len(rows_of(store, "journal_entries")) == 2
-    summary = import_books(store, books, table(again))
+    summary = import_books(store, instance_id, table(again))
     assert (summary.entries, summary.known, summary.lines, summary.ledgers) == (0, 2, 0, 0)
     assert len(rows_of(store, "journal_entries")) == 2
     other = create_instance(store)
@@ -175,17 +175,17 @@ def test_instances_have_no_id_in_common(store, tmp_path, sample, cash):
         assert ledger_ids(again, "first") == ledger_ids(store, "first")
 
 
-def test_a_renamed_ledger_does_not_prevent_a_new_one(store, books, table):
-    import_books(store, books, table(RENT))
-    renamed = paths(store, books)["expenses:premises:rent"].id
+def test_a_renamed_ledger_does_not_prevent_a_new_one(store, instance_id, table):
+    import_books(store, instance_id, table(RENT))
+    renamed = paths(store, instance_id)["expenses:premises:rent"].id
     with store.writing() as connection:
         connection.execute(update(tables.ledgers).where(tables.ledgers.c.id == renamed).values(name="Rents"))
-    import_books(store, books, table(RENT.replace("rent,2025", "rent2,2025"), name="more.csv"))
-    assert paths(store, books)["expenses:premises:Rents"].id == renamed
-    assert paths(store, books)["expenses:premises:rent"].id != renamed
+    import_books(store, instance_id, table(RENT.replace("rent,2025", "rent2,2025"), name="more.csv"))
+    assert paths(store, instance_id)["expenses:premises:Rents"].id == renamed
+    assert paths(store, instance_id)["expenses:premises:rent"].id != renamed
 
 
-def test_unpostable_entries_are_refused_by_line(store, books, table):
+def test_unpostable_entries_are_refused_by_line(store, instance_id, table):
     debit, credit = "a,2025-01-02,x,assets:bank,debit,1\n", "a,2025-01-02,x,expenses:rent,credit,1\n"
     for rows, message in (
         (debit + credit.replace("1\n", "2\n"), "line 2: .*does not balance"),
@@ -195,60 +195,60 @@ def test_unpostable_entries_are_refused_by_line(store, books, table):
         (RENT + debit.replace("assets:bank", "assets::b") + credit, "line 4: .*empty segment"),
     ):
         with pytest.raises(ImportRefusedError, match=rf"^lines.csv: nothing was imported: {message}"):
-            import_books(store, books, table(rows))
-    assert len(store.ledgers(books)) == 4
+            import_books(store, instance_id, table(rows))
+    assert len(store.ledgers(instance_id)) == 4
     assert rows_of(store, "journal_entries") == []
 
 
-def test_errors_while_posting_change_nothing(store, books, table):
+def test_errors_while_posting_change_nothing(store, instance_id, table):
     more = ",transaction_id"
     first = "a,2025-01-02,x,assets:bank,debit,1,t1\na,2025-01-02,x,equity:own,credit,1,\n"
-    import_books(store, books, table(first, more=more), cash=["assets:bank"])
+    import_books(store, instance_id, table(first, more=more), cash=["assets:bank"])
     second = "b,2025-01-02,x,assets:bank,debit,1,t1\nb,2025-01-02,x,expenses:new,credit,1,\n"
     with pytest.raises(ImportRefusedError, match=r"nothing was imported: .*transaction id 't1-\w+'"):
-        import_books(store, books, table(second, more=more))
-    assert "expenses:new" not in paths(store, books)
+        import_books(store, instance_id, table(second, more=more))
+    assert "expenses:new" not in paths(store, instance_id)
     assert len(rows_of(store, "journal_entries")) == 1
 
 
-def test_invalid_cash_patterns_are_refused(store, books, table):
+def test_invalid_cash_patterns_are_refused(store, instance_id, table):
     for cash, message in (
         ("assets:cash", "'assets:cash' matches no account; the accounts are assets:bank, expenses:premises:rent"),
         ("*", "a cash pattern matches 'expenses:premises:rent': only assets and liabilities can be cash"),
         ("assets", "matches no account"),
     ):
         with pytest.raises(ImportRefusedError, match=message):
-            import_books(store, books, table(RENT), cash=[cash])
+            import_books(store, instance_id, table(RENT), cash=[cash])
 
 
-def test_transactions_outside_cash_accounts_are_refused(store, books, table):
+def test_transactions_outside_cash_accounts_are_refused(store, instance_id, table):
     for column, value in (("transaction_id", "t1"), ("personal", "false")):
         pairs = (
             f"e{n},2025-01-02,x,assets:bank,debit,1,{value}\ne{n},2025-01-02,x,equity:own,credit,1,\n" for n in "ab"
         )
         with pytest.raises(ImportRefusedError, match=r"line 2: account 'assets:bank' is .* its lines \(2\)") as refused:
-            import_books(store, books, table("".join(pairs), more=f",{column}"))
+            import_books(store, instance_id, table("".join(pairs), more=f",{column}"))
         assert str(refused.value).count("assets:bank") == 1
 
 
-def test_an_existing_ledger_cannot_become_cash(store, books, table):
-    import_books(store, books, table(RENT))
+def test_an_existing_ledger_cannot_become_cash(store, instance_id, table):
+    import_books(store, instance_id, table(RENT))
     more = table(RENT.replace("rent,2025", "rent2,2025"), name="more.csv")
     with pytest.raises(ImportRefusedError, match="line 3: ledger 'assets:bank' exists and does not report cash flow"):
-        import_books(store, books, more, cash=["assets:bank"])
+        import_books(store, instance_id, more, cash=["assets:bank"])
 
 
-def test_a_path_of_two_ledgers_is_ambiguous(store, books, table):
-    first = next(ledger for ledger in store.ledgers(books) if ledger.name == "Transfers Between Accounts")
-    import_books(store, books, table(RENT))
-    twin = create_ledger(store, books, NewLedger(name=first.name, financial_account_type="bank_account"))
+def test_a_path_of_two_ledgers_is_ambiguous(store, instance_id, table):
+    first = next(ledger for ledger in store.ledgers(instance_id) if ledger.name == "Transfers Between Accounts")
+    import_books(store, instance_id, table(RENT))
+    twin = create_ledger(store, instance_id, NewLedger(name=first.name, financial_account_type="bank_account"))
     rows = f"t,2025-01-02,x,{first.name},debit,1\nt,2025-01-02,x,assets:bank,credit,1\n"
     with pytest.raises(ImportRefusedError, match=r"could be any of the ledgers .*use the id"):
-        import_books(store, books, table(rows))
-    assert import_books(store, books, table(rows.replace(first.name, twin.id))).entries == 1
+        import_books(store, instance_id, table(rows))
+    assert import_books(store, instance_id, table(rows.replace(first.name, twin.id))).entries == 1
 
 
-def test_invalid_files_are_refused_in_one_line(store, books, tmp_path):
+def test_invalid_files_are_refused_in_one_line(store, instance_id, tmp_path):
     path = tmp_path / "invalid.csv"
     for content, message in (
         (b"", "it is empty"),
@@ -264,18 +264,18 @@ def test_invalid_files_are_refused_in_one_line(store, books, tmp_path):
     ):
         path.write_bytes(content)
         with pytest.raises(ImportRefusedError, match=message) as refused:
-            import_books(store, books, path)
+            import_books(store, instance_id, path)
         assert "\n" not in str(refused.value)
     with pytest.raises(ImportRefusedError, match=r"missing.csv: nothing was imported: it cannot be read"):
-        import_books(store, books, tmp_path / "missing.csv")
+        import_books(store, instance_id, tmp_path / "missing.csv")
     with pytest.raises(InputError, match="no instance 'unknown'"):
         import_books(store, "unknown", DATA / "sample_lines.csv")
 
 
-def test_the_first_problems_are_named_and_the_rest_counted(store, books, table):
+def test_the_first_problems_are_named_and_the_rest_counted(store, instance_id, table):
     rows = "".join(f"e{number},2025-01-02,x,assets:bank,debit,1.2{number}5\n" for number in range(8))
     with pytest.raises(ImportRefusedError) as refused:
-        import_books(store, books, table(rows))
+        import_books(store, instance_id, table(rows))
     message = str(refused.value)
     assert "line 2: amount '1.205' does not fit 2 fraction digits" in message
     assert "line 6" in message
@@ -312,33 +312,33 @@ def ledgers_of_entry(store, instance_id):
 @pytest.mark.parametrize(
     ("account", "patterns"), [("equity:opening balances", None), ("Equity:Start:2025", ["equity:start*"])]
 )
-def test_opening_balances_are_on_the_required_ledger(store, books, table, account, patterns):
+def test_opening_balances_are_on_the_required_ledger(store, instance_id, table, account, patterns):
     options = {"cash": ["assets:bank"], "opening_ledgers": patterns}
-    summary = import_books(store, books, table(START.format(account)), **options)
+    summary = import_books(store, instance_id, table(START.format(account)), **options)
     assert f"entries of {account} are opening balances, no inflow: they are on the ledger {RETAINED}" in summary.notes
-    assert ledgers_of_entry(store, books) == {"bank", RETAINED}
-    assert not any(path.lower().startswith("equity") for path in paths(store, books))
+    assert ledgers_of_entry(store, instance_id) == {"bank", RETAINED}
+    assert not any(path.lower().startswith("equity") for path in paths(store, instance_id))
     assert [one.account for one in summary.accounts if one.type == "equity"] == [RETAINED]
     more = START.format(account) + RENT
-    again = import_books(store, books, table(more, name="more.csv"), **options)
+    again = import_books(store, instance_id, table(more, name="more.csv"), **options)
     assert (again.known, again.entries, again.missing) == (1, 1, ())
 
 
-def test_a_ledger_that_exists_is_not_replaced(store, books, table):
-    parent = create_ledger(store, books, NewLedger(name="equity", **EQUITY))
-    create_ledger(store, books, NewLedger(name="opening", parent_id=parent.id, **EQUITY))
+def test_a_ledger_that_exists_is_not_replaced(store, instance_id, table):
+    parent = create_ledger(store, instance_id, NewLedger(name="equity", **EQUITY))
+    create_ledger(store, instance_id, NewLedger(name="opening", parent_id=parent.id, **EQUITY))
     rows = table(START.format("equity:opening"))
-    assert import_books(store, books, rows, cash=["assets:bank"]).entries == 1
-    assert ledgers_of_entry(store, books) == {"bank", "opening"}
+    assert import_books(store, instance_id, rows, cash=["assets:bank"]).entries == 1
+    assert ledgers_of_entry(store, instance_id) == {"bank", "opening"}
     with pytest.raises(BooksDoNotTieError, match=f"-100.00 on {RETAINED} instead of -100.00 on equity:opening"):
-        import_books(store, books, rows, cash=["assets:bank"], opening_ledgers=["equity:opening"])
+        import_books(store, instance_id, rows, cash=["assets:bank"], opening_ledgers=["equity:opening"])
 
 
-def test_only_equity_has_opening_balances(store, books, table):
+def test_only_equity_has_opening_balances(store, instance_id, table):
     for pattern, message in (
         ("income:*", "an opening pattern matches 'income:sales': only accounts of equity have opening balances"),
         ("equity:start", "opening pattern 'equity:start' matches no account; the accounts are assets:bank"),
     ):
         rows = table(START.format("income:sales"))
         with pytest.raises(ImportRefusedError, match=message):
-            import_books(store, books, rows, cash=["assets:bank"], opening_ledgers=[pattern])
+            import_books(store, instance_id, rows, cash=["assets:bank"], opening_ledgers=[pattern])

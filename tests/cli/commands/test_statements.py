@@ -21,7 +21,7 @@ KINDS = {
 
 
 @pytest.fixture(scope="module")
-def books(demo_company):
+def ledgers_and_lines(demo_company):
     """Return the chart of accounts and the line entries of the first months of the demo company."""
     days = ("2025-01-01", "2025-05-31")
     ledgers = aa.discover_ledgers(demo_company.client, *days)
@@ -35,8 +35,8 @@ def amounts(statement):
 
 
 @pytest.mark.parametrize("kind", ["income", "cash-flow", *also_long("balance-sheet", "trial-balance")])
-def test_statements_are_those_of_python(run_demo, demo_company, books, kind):
-    ledgers, lines = books
+def test_statements_are_those_of_python(run_demo, demo_company, ledgers_and_lines, kind):
+    ledgers, lines = ledgers_and_lines
     compared = {} if kind == "trial-balance" else {"compare": ["prior", "change"]}
     options = [word for one in compared.get("compare", ()) for word in ("--compare", one)]
     finished = run_demo("statements", kind, *MAY, *options, "--json")
@@ -61,12 +61,12 @@ def test_columns_of_a_tag_group_sum_to_the_statement(run_demo):
     assert "statements balance-sheet has no --tag" in refused.stderr
 
 
-def test_statements_compare_with_a_budget_file(run_demo, demo_company, books, tmp_path):
+def test_statements_compare_with_a_budget_file(run_demo, demo_company, ledgers_and_lines, tmp_path):
     rows = ["ledger,month,amount", "Rent,2025-05,7000", "Cafe Sales,2025-05,50000.5", "People,2025-05,"]
     (tmp_path / "budget.csv").write_text("\n".join(rows))
     options = ("statements", "income", *MAY, "--budget", "budget.csv")
     shown = run_demo(*options, "--json").content
-    ledgers, lines = books
+    ledgers, lines = ledgers_and_lines
     of_books = aa.Books(lines, ledgers, "2025-05", time_zone=demo_company.time_zone, opening="2025-01-01")
     expected = aa.income_statement(of_books, budget=tmp_path / "budget.csv")
     assert amounts(shown) == amounts(json.loads(expected.to_json()))
@@ -232,8 +232,8 @@ def test_periods_and_headings_follow_the_fiscal_year(run, run_demo, assert_refus
     assert_refused(run(*arguments, "2024/25", code=2), "this one begins in January: write 2024")
 
 
-def test_register_ends_with_the_trial_balance(run_demo, books):
-    ledgers, lines = books
+def test_register_ends_with_the_trial_balance(run_demo, ledgers_and_lines):
+    ledgers, lines = ledgers_and_lines
     balance = aa.trial_balance(aa.Books(lines, ledgers, "2025-05"))["Operating Account", "2025-05 debit"].exact()
     arguments = ("register", "operating account", *MAY)
     entries = run_demo(*arguments, "--json").content
@@ -248,8 +248,8 @@ def test_register_ends_with_the_trial_balance(run_demo, books):
     assert text == run_demo("register", "led_operating", *MAY).stdout  # the first entry is found
 
 
-def test_register_of_a_parent_has_entries_below_it(run_demo, books):
-    ledgers, lines = books
+def test_register_of_a_parent_has_entries_below_it(run_demo, ledgers_and_lines):
+    ledgers, lines = ledgers_and_lines
     below = ledgers.loc[ledgers["parent_id"] == ledgers.set_index("name").loc["Premises", "id"], "id"]
     of_may = lines[lines["ledger_id"].isin(below) & lines["local_date"].between("2025-05-01", "2025-05-31")]
     entries = run_demo("register", "Premises", *MAY, "--json").content
@@ -261,9 +261,9 @@ def test_register_of_a_parent_has_entries_below_it(run_demo, books):
     assert "Rent, Jan 2027 (America/New_York): 0 entries" in empty.stdout
 
 
-def test_ages_of_parties_sum_to_ledger_balances(run_demo, books, assert_refused):
+def test_ages_of_parties_sum_to_ledger_balances(run_demo, ledgers_and_lines, assert_refused):
     parties = run_demo("statements", "ageing", *MAY, "--json").content["counterparties"]
-    _, lines = books
+    _, lines = ledgers_and_lines
     until = lines[(lines["ledger_name"] == "Wholesale Receivables") & (lines["local_date"] <= "2025-05-31")]
     totals = [Decimal(one["total"]) for one in parties if one["ledger_name"] == "Wholesale Receivables"]
     assert sum(totals) == Decimal(str(round(until["signed_amount"].sum(), 2))) > 0

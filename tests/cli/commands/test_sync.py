@@ -22,7 +22,7 @@ SYNC = ("sync", "--books", "local", *QUARTER)
 
 
 @pytest.fixture(scope="module")
-def company(tmp_path_factory):
+def changed_company(tmp_path_factory):
     """Return a demo company whose books the tests of this module change."""
     with aa.demo(database=tmp_path_factory.mktemp("changed") / "books.db") as company:
         yield company
@@ -90,8 +90,8 @@ def test_options_without_effect_on_local_books_are_refused(run_demo, assert_refu
     assert_refused(run_demo(*command, "--books", demo_books, code=2), text)
 
 
-def test_next_sync_raises_the_alarm_of_a_closed_month(run, assert_refused, company, *, tmp_path):
-    environment = company.environment()
+def test_next_sync_raises_the_alarm_of_a_closed_month(run, assert_refused, changed_company, *, tmp_path):
+    environment = changed_company.environment()
     first = run(*SYNC, **environment)
     assert first.stdout.startswith("Version 0: all 3 months agree with the service's cash flow reports. ")
     assert "read them with --books local" in first.stderr
@@ -112,8 +112,10 @@ def test_next_sync_raises_the_alarm_of_a_closed_month(run, assert_refused, compa
     assert "ALARM: Mar 2025 changed since it was closed on " in synced.stdout
     assert "error: 1 closed period has changed: accounting-analytics books closed --books local" in synced.stderr
     assert "read them with" not in synced.stderr
-    report = aa.LocalBooks.open(tmp_path / "local").report(aa.Period("2025-03-01", "2025-03-31", company.time_zone))
-    served = aa.load_cash_flow_report(company.client, "2025-03-01", "2025-03-31")
+    report = aa.LocalBooks.open(tmp_path / "local").report(
+        aa.Period("2025-03-01", "2025-03-31", changed_company.time_zone)
+    )
+    served = aa.load_cash_flow_report(changed_company.client, "2025-03-01", "2025-03-31")
     assert report.exact().sums == served.exact().sums
     as_json = run(*SYNC, "--json", "--months-a-night", "0", **environment, code=3).content
     assert as_json["ties"]
@@ -122,20 +124,30 @@ def test_next_sync_raises_the_alarm_of_a_closed_month(run, assert_refused, compa
 
 
 @pytest.mark.long
-def test_instance_at_another_address_is_synced_and_noted(run_demo, run, demo_company, company):
+def test_instance_at_another_address_is_synced_and_noted(run_demo, run, demo_company, changed_company):
     run_demo(*SYNC)
-    synced = run(*SYNC, **company.environment())
-    assert f"The service is at {company.client.base_url} now; it was at {demo_company.base_url}." in synced.stdout
+    synced = run(*SYNC, **changed_company.environment())
+    assert (
+        f"The service is at {changed_company.client.base_url} now; it was at {demo_company.base_url}." in synced.stdout
+    )
 
 
 @pytest.mark.long
-def test_run_is_reported_before_its_failed_sync(run, company, tmp_path):
-    run(*SYNC, **company.environment())
+def test_run_is_reported_before_its_failed_sync(run, changed_company, tmp_path):
+    run(*SYNC, **changed_company.environment())
     plan = ("plan", "--period", "2025-01", "--rules", RULES, "--output", "plan.csv", "--books", "local")
     run(*plan)
     with FileLock(tmp_path / "local" / "books.lock"):
         applied = run(
-            "apply", "plan.csv", "--journal", "j", "--books", "local", "--confirm", **company.environment(), code=2
+            "apply",
+            "plan.csv",
+            "--journal",
+            "j",
+            "--books",
+            "local",
+            "--confirm",
+            **changed_company.environment(),
+            code=2,
         )
     assert "done" in applied.stdout
     assert "the run has ended, but the local books were not synced: accounting-analytics sync" in applied.stderr
@@ -159,47 +171,49 @@ def test_unproven_month_exits_3_and_every_result_says_so(run_demo, run, demo_com
 
 
 @pytest.fixture
-def books(demo_books, tmp_path):
+def copied_local_books(demo_books, tmp_path):
     """Return a copy of local books that a test may change: books may be moved with their folder."""
     return shutil.copytree(demo_books, tmp_path / "local")
 
 
-def test_history_is_newest_first_with_proofs(run, demo_books, books):
+def test_history_is_newest_first_with_proofs(run, demo_books, copied_local_books):
     shown = run("books", "history", "--books", demo_books)
     assert re.search(r"^ +0 +\d{4}-\d\d-\d\d \d\d:\d\d +sync +[\d,]+ +0 +0 +0 +True +True", shown.stdout, re.MULTILINE)
     assert "all 3 months agree with the service's cash flow reports" in shown.stdout
-    run("books", "close", "--books", books, "--period", "2025-03")
-    closed, first = run("books", "history", "--books", books, "--json").content
+    run("books", "close", "--books", copied_local_books, "--period", "2025-03")
+    closed, first = run("books", "history", "--books", copied_local_books, "--json").content
     assert (closed["version"], closed["action"]) == (1, "close")
     assert (first["version"], first["months_compared"], first["ties"]) == (0, 3, True)
 
 
-def test_closed_days_are_listed_with_later_changes(run, demo_books, books):
+def test_closed_days_are_listed_with_later_changes(run, demo_books, copied_local_books):
     none = run("books", "closed", "--books", demo_books)
     assert "no days are closed; to close some: accounting-analytics books close --books" in none.stderr
-    synced_at = aa.LocalBooks.open(books).synced_at
-    closed = run("books", "close", "--books", books, "--period", "2025-02")
-    shown = run("report", "--period", "2025-02", "--raw", "--books", books).stderr  # the age is that of the sync
+    synced_at = aa.LocalBooks.open(copied_local_books).synced_at
+    closed = run("books", "close", "--books", copied_local_books, "--period", "2025-02")
+    shown = run(
+        "report", "--period", "2025-02", "--raw", "--books", copied_local_books
+    ).stderr  # the age is that of the sync
     assert shown.count(f"Local books, version 1, as of {synced_at:%Y-%m-%d %H:%M} UTC") == 1
     assert closed.stdout == "closed Feb 2025 (America/New_York) in version 1\n"
     assert closed.stderr == "2025-02: The service's cash flow report agrees with the line entries to the last digit.\n"
-    as_json = run("books", "close", "--books", books, "--period", "2025-Q1", "--json").content
+    as_json = run("books", "close", "--books", copied_local_books, "--period", "2025-Q1", "--json").content
     first = as_json["months"][0]
     assert (as_json["version"], as_json["start_date"], as_json["end_date"]) == (2, "2025-01-01", "2025-03-31")
     assert [one["month"] for one in as_json["months"]] == ["2025-01", "2025-02", "2025-03"]
     assert f"2025-02: {first['verdict']}\n" == closed.stderr
     assert dt.datetime.fromisoformat(first["proven_at"]) == synced_at
-    _, row = run("books", "closed", "--books", books, "--json").content
+    _, row = run("books", "closed", "--books", copied_local_books, "--json").content
     assert (row["start_date"], row["version"], row["changed_lines"]) == ("2025-02-01T00:00:00", 1, 0)
-    assert " 2025-02-01   2025-02-28 " in run("books", "closed", "--books", books).stdout
+    assert " 2025-02-01   2025-02-28 " in run("books", "closed", "--books", copied_local_books).stdout
 
 
-def test_drift_compares_with_itself_or_the_version_before(run, demo_books, books):
-    for folder in (demo_books, books):
+def test_drift_compares_with_itself_or_the_version_before(run, demo_books, copied_local_books):
+    for folder in (demo_books, copied_local_books):
         shown = run("books", "drift", "--books", folder)
         assert shown.stdout.startswith("No line changed between version 0 (")
-        run("books", "close", "--books", books, "--period", "2025-02")
-    found = run("books", "drift", "--books", books, "--since", "0", "--until", "0", "--json").content
+        run("books", "close", "--books", copied_local_books, "--period", "2025-02")
+    found = run("books", "drift", "--books", copied_local_books, "--since", "0", "--until", "0", "--json").content
     assert found["changes"] == []
 
 
@@ -248,9 +262,9 @@ def test_queries_print_tables_or_json_and_change_nothing(run, assert_refused, de
     assert_refused(finished, "DELETE is not a query, and local books are read only")
 
 
-def test_compact_deletes_nothing_newest_versions_need(run, books):
-    finished = run("books", "compact", "--books", books, "--keep-days", "1")
+def test_compact_deletes_nothing_newest_versions_need(run, copied_local_books):
+    finished = run("books", "compact", "--books", copied_local_books, "--keep-days", "1")
     assert finished.stdout == "0 files of old versions deleted\n"
-    run("books", "history", "--books", books)
-    finished = run("books", "compact", "--books", books, "--json")
+    run("books", "history", "--books", copied_local_books)
+    finished = run("books", "compact", "--books", copied_local_books, "--json")
     assert finished.content == {"deleted_files": 0}
