@@ -122,22 +122,22 @@ def test_transfers_between_own_accounts_are_left_out(ledgers):
     assert sum(amount_of(text) for _, text, _ in marks_of(charts.top_payees(statement.column("2025-02")))) == -65
 
 
-def test_amounts_of_crowded_heat_maps_are_upright(ledgers):
+@pytest.mark.parametrize(("last", "angle"), [("2025-09-30", 0), ("2026-12-31", -90)])
+def test_amounts_of_crowded_heat_maps_are_upright(ledgers, last, angle):
     named = ledgers.replace({"name": {"Rent": "<b>Rent"}})
-    for last, angle in (("2025-09-30", 0), ("2026-12-31", -90)):
-        entries = [paid_from_bank(f"2025-0{month}-05", "rent", 100_000) for month in range(1, 10)]
-        figure = charts.outflow_heat_map(statement_of(entries, named, ("2025-01-01", last)))
-        name, *amounts = figure.layout.annotations
-        assert name.text == "&lt;b&gt;Rent"
-        assert {one.textangle for one in amounts} == {angle}
-        assert figure.layout.xaxis.tickangle == 0
+    entries = [paid_from_bank(f"2025-0{month}-05", "rent", 100_000) for month in range(1, 10)]
+    figure = charts.outflow_heat_map(statement_of(entries, named, ("2025-01-01", last)))
+    name, *amounts = figure.layout.annotations
+    assert name.text == "&lt;b&gt;Rent"
+    assert {one.textangle for one in amounts} == {angle}
+    assert figure.layout.xaxis.tickangle == 0
 
 
-def test_heat_maps_have_their_amounts_where_these_have_room(ledgers):
+@pytest.mark.parametrize("width", [720, 240])
+def test_heat_maps_have_their_amounts_where_these_have_room(ledgers, width):
     figure = charts.outflow_heat_map(statement_of([paid_from_bank("2025-02-05", "rent", 1_000)], ledgers))
-    for width in (720, 240):
-        texts = re.findall(r">([^<>]+)</text>", charts.static_picture(figure, width=width))
-        assert {"Rent", "10"} <= set(texts), texts
+    texts = re.findall(r">([^<>]+)</text>", charts.static_picture(figure, width=width))
+    assert {"Rent", "10"} <= set(texts), texts
 
 
 def paid_from_bank(day, ledger, units):
@@ -234,11 +234,11 @@ def test_text_of_the_books_is_not_markup(chart, make_report, four_lines):
     assert not re.search(r"<(img|b)\b|u003cimg", figure.to_json())
 
 
-def test_reports_that_cannot_be_drawn_are_refused(make_report, four_lines):
+@pytest.mark.parametrize("chart", [charts.waterfall, charts.running_balance])
+def test_reports_that_cannot_be_drawn_are_refused(make_report, four_lines, chart):
     """Flows of tags do not lead from balance to balance."""
-    for chart in (charts.waterfall, charts.running_balance):
-        with pytest.raises(InputError, match="without tag_ids"):
-            chart(make_report(four_lines, tag_ids=("tag",)))
+    with pytest.raises(InputError, match="without tag_ids"):
+        chart(make_report(four_lines, tag_ids=("tag",)))
 
 
 def test_labels_keep_significant_digits_and_hovers_all(make_report, four_lines, hovers):

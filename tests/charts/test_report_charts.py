@@ -156,13 +156,13 @@ def test_transfers_are_neither_in_nor_out_and_remarks_say_so(make_report, four_l
     assert "are counted" in counted.layout.title.subtitle.text
 
 
-def test_sums_of_weeks_months_and_quarters_are_net_cash_flow(make_report, four_lines):
+@pytest.mark.parametrize("unit", ["week", "month", "quarter"])
+def test_sums_of_weeks_months_and_quarters_are_net_cash_flow(make_report, four_lines, unit):
     report = make_report(four_lines)
-    for unit in ("week", "month", "quarter"):
-        sums = defaultdict(Decimal)
-        for key, text, _ in marks_of(charts.inflow_outflow(report, by=unit)):
-            sums[key.partition("|")[0]] += Decimal(text.replace(",", ""))
-        assert sums["inflow"] + sums["outflow"] == sums["net_cash_flow"] == report.exact().net_cash_flow
+    sums = defaultdict(Decimal)
+    for key, text, _ in marks_of(charts.inflow_outflow(report, by=unit)):
+        sums[key.partition("|")[0]] += Decimal(text.replace(",", ""))
+    assert sums["inflow"] + sums["outflow"] == sums["net_cash_flow"] == report.exact().net_cash_flow
 
 
 def steps_of(report, hovers, **options):
