@@ -90,16 +90,16 @@ def test_narrow_terminal_cuts_descriptions_not_amounts(capsys, rows, monkeypatch
     assert "\nwithout transaction_id: wider than 80 columns; --json prints every column\n" in shown
 
 
-def test_only_columns_that_do_not_fit_are_left_out(capsys, monkeypatch):
+@pytest.mark.parametrize(("width", "left_out"), [(55, "third, second"), (75, "third"), (120, "")])
+def test_only_columns_that_do_not_fit_are_left_out(capsys, monkeypatch, width, left_out):
     wide = pd.DataFrame({name: [name * 6] for name in ("first", "second", "third")})
     columns, optional = {name: name for name in wide}, ("third", "second")
-    for width, left_out in ((55, "third, second"), (75, "third"), (120, "")):
-        for name, value in (TERMINAL | {"COLUMNS": str(width)}).items():
-            monkeypatch.setenv(name, value)
-        print_table(wide, columns, optional=optional)
-        printed = capsys.readouterr().out
-        assert max(map(len, printed.splitlines()[:5])) <= width
-        assert (f"without {left_out}: " in printed) == bool(left_out)
+    for name, value in (TERMINAL | {"COLUMNS": str(width)}).items():
+        monkeypatch.setenv(name, value)
+    print_table(wide, columns, optional=optional)
+    printed = capsys.readouterr().out
+    assert max(map(len, printed.splitlines()[:5])) <= width
+    assert (f"without {left_out}: " in printed) == bool(left_out)
 
 
 def test_most_frequent_names_come_first_others_are_counted():

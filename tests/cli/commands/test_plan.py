@@ -188,15 +188,21 @@ def test_sums_by_category_and_rule_replace_items(capsys, plan):
     assert printed.count("): reason ") == 4
 
 
-def test_incomplete_outcomes_name_the_next_command(capsys, plan):
+def test_outcomes_that_are_all_done_are_counted(capsys, plan):
     require_done(outcomes(plan))
     assert capsys.readouterr().err == "30 done\n"
-    for outcome, message in (
+
+
+@pytest.mark.parametrize(
+    ("outcome", "message"),
+    [
         ("not_done", "1 not_done; it is safe to apply the rest again"),
         ("unknown", "1 unknown; verify with --journal shows after 60 seconds"),
         ("changed_elsewhere", "not change items that were changed elsewhere, a new plan does$"),
         ("refused", "1 refused; applying again leaves refused"),
-    ):
-        with pytest.raises(RecategorizationIncompleteError, match=message) as caught:
-            require_done(outcomes(plan, txn_03=(outcome, "")))
-        assert caught.value.exit_code == 6
+    ],
+)
+def test_incomplete_outcomes_name_the_next_command(plan, outcome, message):
+    with pytest.raises(RecategorizationIncompleteError, match=message) as caught:
+        require_done(outcomes(plan, txn_03=(outcome, "")))
+    assert caught.value.exit_code == 6

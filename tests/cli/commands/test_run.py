@@ -147,16 +147,16 @@ def test_what_a_given_value_would_not_reach_is_refused(run, assert_refused, writ
     assert not path.with_name("out").exists()
 
 
-def test_one_cell_has_the_parameters(run, assert_refused, write):
+@pytest.mark.parametrize("tags", [["parameters", "parameters"], ["injected-parameters", "parameters"]])
+def test_one_cell_has_the_parameters(run, assert_refused, write, tags):
     """The defaults of a second tagged cell would be used instead of given values; so would a cell that was inserted."""
     path = write("start_date = '2025-01-01'", "start_date = '2025-02-01'")
-    for tags in (["parameters", "parameters"], ["injected-parameters", "parameters"]):
-        notebook = nbformat.read(path, as_version=4)
-        for cell, tag in zip(notebook.cells, tags, strict=True):
-            cell.metadata["tags"] = [tag]
-        nbformat.write(notebook, path)
-        finished = run("run", path, "--output", "out", "-p", "start_date=2026-05-01", code=2)
-        assert_refused(finished, "cells 1, 2 of the notebook are tagged", "nothing was executed")
+    notebook = nbformat.read(path, as_version=4)
+    for cell, tag in zip(notebook.cells, tags, strict=True):
+        cell.metadata["tags"] = [tag]
+    nbformat.write(notebook, path)
+    finished = run("run", path, "--output", "out", "-p", "start_date=2026-05-01", code=2)
+    assert_refused(finished, "cells 1, 2 of the notebook are tagged", "nothing was executed")
 
 
 def test_a_byte_order_mark_is_named(run, assert_refused, write):
