@@ -39,13 +39,16 @@ def test_other_texts_are_refused_as_amounts(amount):
         strict_json.decode(page(json.dumps(amount, ensure_ascii=False)), LineEntryPage)
 
 
-def test_exponents_types_and_nanoseconds_are_refused():
-    for amount in ("1e99999999999999999999", '"1e99999999999999999999"', "true", "null", "[]", "{}"):
-        with pytest.raises(NotTheInterfaceError):
-            strict_json.decode(page(amount), LineEntryPage)
-    for instant in ("2025-03-31T23:59:59.9999999Z", r"2025-03-31T23:59:59\u002e9999999Z"):  # of the next day if rounded
-        with pytest.raises(NotTheInterfaceError, match="finer than microseconds"):
-            strict_json.decode(page("1", f', "transaction": {{"id": "t", "datetime": "{instant}"}}'), LineEntryPage)
+@pytest.mark.parametrize("amount", ["1e99999999999999999999", '"1e99999999999999999999"', "true", "null", "[]", "{}"])
+def test_other_values_are_no_amounts(amount):
+    with pytest.raises(NotTheInterfaceError):
+        strict_json.decode(page(amount), LineEntryPage)
+
+
+@pytest.mark.parametrize("instant", ["2025-03-31T23:59:59.9999999Z", r"2025-03-31T23:59:59\u002e9999999Z"])
+def test_instants_finer_than_microseconds_are_refused(instant):  # of the next day if rounded
+    with pytest.raises(NotTheInterfaceError, match="finer than microseconds"):
+        strict_json.decode(page("1", f', "transaction": {{"id": "t", "datetime": "{instant}"}}'), LineEntryPage)
 
 
 @pytest.mark.parametrize(

@@ -131,16 +131,19 @@ def test_final_refusals_are_not_retried(across, fault_server, code):
 
 
 @pytest.mark.parametrize("fault", [*TEMPORARY, *SLOW])
-def test_changes_are_sent_once(across, fault_server, fault):
-    fault_server.fault = lambda *_: (TEMPORARY | SLOW)[fault]
-    for ask in (
+@pytest.mark.parametrize(
+    "ask",
+    [
         lambda client: client.recategorize_transaction("led_1", "t", updated_category_ledger_id="new"),
         lambda client: client.create_ledger(name="Bank", editable=False, financial_account_type="bank_account"),
-    ):
-        fault_server.requests.clear()
-        with pytest.raises(ServiceError):
-            ask(across())
-        assert len(fault_server.requests) == 1
+    ],
+)
+def test_changes_are_sent_once(across, fault_server, fault, ask):
+    fault_server.fault = lambda *_: (TEMPORARY | SLOW)[fault]
+    fault_server.requests.clear()
+    with pytest.raises(ServiceError):
+        ask(across())
+    assert len(fault_server.requests) == 1
 
 
 @pytest.mark.parametrize("fault", SLOW)
@@ -230,16 +233,19 @@ def redirect(target, code=307):
 
 @pytest.mark.parametrize("code", [301, 307])
 @pytest.mark.parametrize("target", ["/v0/reports/cash-flow?moved=1", "http://127.0.0.2/", "//elsewhere.test/"])
-def test_redirects_are_refused(across, fault_server, code, target):
-    fault_server.fault = lambda *_: redirect(target, code)
-    for ask in (
+@pytest.mark.parametrize(
+    "ask",
+    [
         lambda client: client.retrieve_cash_flow_report(*MARCH),
         lambda client: client.recategorize_transaction("led_1", "t", updated_category_ledger_id="new"),
-    ):
-        fault_server.requests.clear()
-        with pytest.raises(ServerFaultError, match="redirects, which is not followed: give the final address"):
-            ask(across(timeout=10.0))
-        assert len(fault_server.requests) == 1
+    ],
+)
+def test_redirects_are_refused(across, fault_server, code, target, ask):
+    fault_server.fault = lambda *_: redirect(target, code)
+    fault_server.requests.clear()
+    with pytest.raises(ServerFaultError, match="redirects, which is not followed: give the final address"):
+        ask(across(timeout=10.0))
+    assert len(fault_server.requests) == 1
 
 
 @pytest.mark.parametrize(
