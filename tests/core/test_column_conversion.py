@@ -115,9 +115,12 @@ def test_objects_may_mix_decimals_and_integers():
     column, noise_removed = exact(given)
     assert [None if pd.isna(one) else str(one) for one in column] == ["1.50", "2.00", None, "0.30"]
     assert noise_removed == 1
-    for wrong in (Decimal("24.335"), Decimal("Infinity"), 1.5, "1,000.00", Decimal("1e40")):
-        with pytest.raises(AmountError, match="column 'amount', id b: "):
-            exact(pd.Series([Decimal(1), wrong], dtype="object"))
+
+
+@pytest.mark.parametrize("wrong", [Decimal("24.335"), Decimal("Infinity"), 1.5, "1,000.00", Decimal("1e40")])
+def test_objects_that_are_no_amounts_are_refused(wrong):
+    with pytest.raises(AmountError, match="column 'amount', id b: "):
+        exact(pd.Series([Decimal(1), wrong], dtype="object"))
 
 
 @pytest.mark.parametrize("wrong", [24.335, np.inf, -np.inf, 1e13, -1e13, 1e300])

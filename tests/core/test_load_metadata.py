@@ -143,11 +143,11 @@ def test_messages_name_what_is_wrong_with_the_lines(demo_company):
         aa.income_statement(books, until_february, columns=[until_february])
 
 
-def test_days_outside_the_load_are_stated():
-    for lines in (frame(end_date="2025-03-30"), frame(time_zone="Asia/Tokyo")):
-        (reason,) = missing_reasons(lines, MARCH)
-        assert reason.startswith("the load covers ")
-        assert "which does not include all of Mar 2025" in reason
+@pytest.mark.parametrize("lines", [frame(end_date="2025-03-30"), frame(time_zone="Asia/Tokyo")])
+def test_days_outside_the_load_are_stated(lines):
+    (reason,) = missing_reasons(lines, MARCH)
+    assert reason.startswith("the load covers ")
+    assert "which does not include all of Mar 2025" in reason
 
 
 def test_notes_of_zero_are_left_out():

@@ -257,9 +257,12 @@ def test_zone_objects_are_names_or_utc():
     assert aa.Period("2025-01-01", "2025-01-01", ZoneInfo("Asia/Tokyo")).time_zone == "Asia/Tokyo"
     assert aa.Period("2025-01-01", "2025-01-01", dt.UTC) == aa.Period("2025-01-01", "2025-01-01")
     assert zone(ZoneInfo("Asia/Tokyo")) == ZoneInfo("Asia/Tokyo")
-    for unnamed in (dt.timezone(dt.timedelta(hours=1)), 5, None):
-        with pytest.raises(PeriodError, match="is not a time zone of the interface; use an IANA name"):
-            zone(unnamed)
+
+
+@pytest.mark.parametrize("unnamed", [dt.timezone(dt.timedelta(hours=1)), 5, None])
+def test_unnamed_zone_objects_are_refused(unnamed):
+    with pytest.raises(PeriodError, match="is not a time zone of the interface; use an IANA name"):
+        zone(unnamed)
 
 
 @pytest.mark.parametrize(

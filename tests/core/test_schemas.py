@@ -106,14 +106,17 @@ def test_a_wrong_table_is_refused_by_column_and_rule(columns, column, rule):
     assert "\n" not in str(caught.value)
 
 
-def test_other_columns_are_named():
-    for frame, message in (
+@pytest.mark.parametrize(
+    ("frame", "message"),
+    [
         (line_entries().assign(memo=CANARY), "memo: column is not part of this table"),
         (line_entries().drop(columns="journal_entry_id"), "journal_entry_id: column is missing"),
         (line_entries().assign(local_date=7), r"local_date: dtype is not datetime64\[us\]"),
-    ):
-        with pytest.raises(FrameError, match=message):
-            LineEntries.checked(frame)
+    ],
+)
+def test_other_columns_are_named(frame, message):
+    with pytest.raises(FrameError, match=message):
+        LineEntries.checked(frame)
 
 
 OTHER_DTYPES = [
@@ -162,10 +165,10 @@ def test_values_are_not_converted_where_they_would_change():
             LineEntries.checked(frame.assign(datetime=text))
 
 
-def test_ids_are_text():
-    for ids in ([1, 2, 3], [1.0, 2.0, 3.0], pd.Series(["led_1", 2, "led_3"], dtype="object")):
-        with pytest.raises(FrameError, match="ledger_id: dtype is not"):
-            LineEntries.checked(line_entries().assign(ledger_id=ids))
+@pytest.mark.parametrize("ids", [[1, 2, 3], [1.0, 2.0, 3.0], pd.Series(["led_1", 2, "led_3"], dtype="object")])
+def test_ids_are_text(ids):
+    with pytest.raises(FrameError, match="ledger_id: dtype is not"):
+        LineEntries.checked(line_entries().assign(ledger_id=ids))
 
 
 @pytest.mark.parametrize(
@@ -226,9 +229,12 @@ def test_scale_is_of_dtype_argument_or_attrs_else_two():
         LineEntries.checked(two)
     mixed = line_entries(scale=3).astype({"amount": pd.ArrowDtype(pa.decimal128(38, 3))})
     pd.testing.assert_frame_equal(LineEntries.checked(mixed), line_entries(scale=3))
-    for wrong in (-1, 11, True, "2"):
-        with pytest.raises(AmountError, match="scale must be"):
-            LineEntries.checked(line_entries(), scale=wrong)
+
+
+@pytest.mark.parametrize("wrong", [-1, 11, True, "2"])
+def test_scales_outside_of_0_to_10_are_refused(wrong):
+    with pytest.raises(AmountError, match="scale must be"):
+        LineEntries.checked(line_entries(), scale=wrong)
 
 
 def test_checking_changes_no_given_frame():
@@ -262,9 +268,9 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("form", OTHERS)
-def test_a_saved_table_is_taken_back(form):
-    for frame in (line_entries(), line_entries(exact=True)):  # most return decimals as objects
-        pd.testing.assert_frame_equal(LineEntries.checked(OTHERS[form](frame), scale=2), line_entries())
+@pytest.mark.parametrize("frame", [line_entries(), line_entries(exact=True)])  # most return decimals as objects
+def test_a_saved_table_is_taken_back(form, frame):
+    pd.testing.assert_frame_equal(LineEntries.checked(OTHERS[form](frame), scale=2), line_entries())
 
 
 def test_many_failures_stay_one_short_line():
