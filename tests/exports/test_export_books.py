@@ -39,15 +39,18 @@ def test_every_format_exports_the_line_entries(name, quarter, tmp_path, monkeypa
     assert settings == {"false"}
 
 
-def test_unsuitable_files_are_refused(tmp_path):
-    (tmp_path / "folder.duckdb").mkdir()
-    for output, message in (
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
         ("books", "name a file that ends in .duckdb"),
         ("folder.duckdb", "is a folder; name a file"),
         ("missing/books.duckdb", "is not a folder; create it"),
-    ):
-        with pytest.raises(InputError, match=message):
-            check_output("duckdb", tmp_path / output)
+    ],
+)
+def test_unsuitable_files_are_refused(tmp_path, output, message):
+    (tmp_path / "folder.duckdb").mkdir()
+    with pytest.raises(InputError, match=message):
+        check_output("duckdb", tmp_path / output)
 
 
 def test_folders_keep_their_format(quarter, tmp_path):
@@ -65,15 +68,17 @@ def test_every_format_is_listed():
     assert list(FORMATS) == list(export_books._WRITERS)
 
 
-def test_unknown_formats_are_refused(quarter, tmp_path):
-    formats = ", ".join(FORMATS)
-    for written, message in (
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
         ("Parquet", "unknown export format 'Parquet'; did you mean 'parquet'?"),
-        ("pdf", f"unknown export format 'pdf'; the formats are: {formats}"),
+        ("pdf", f"unknown export format 'pdf'; the formats are: {', '.join(FORMATS)}"),
         (["csv"], "unknown export format ['csv']"),
-    ):
-        with pytest.raises(InputError, match=re.escape(message)):
-            aa.export(quarter, tmp_path / "out", format=written)
+    ],
+)
+def test_unknown_formats_are_refused(quarter, tmp_path, written, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        aa.export(quarter, tmp_path / "out", format=written)
 
 
 MANIFEST = Manifest(
@@ -158,8 +163,11 @@ def test_readme_examples_read_an_export(quarter, tmp_path, monkeypatch):
     assert names["answer"].num_rows == 3
 
 
-def test_every_tool_has_a_section():
-    for tool in ("Power BI", "Tableau", "Spark", "Snowflake", "BigQuery", "Superset"):
-        assert f"## {tool}\n" in TOOLS
-    for tool in ("pandas", "pyarrow", "DuckDB", "polars"):
-        assert f"### {tool}\n" in README
+@pytest.mark.parametrize("tool", ["Power BI", "Tableau", "Spark", "Snowflake", "BigQuery", "Superset"])
+def test_every_tool_has_a_section(tool):
+    assert f"## {tool}\n" in TOOLS
+
+
+@pytest.mark.parametrize("tool", ["pandas", "pyarrow", "DuckDB", "polars"])
+def test_every_library_has_a_section(tool):
+    assert f"### {tool}\n" in README
