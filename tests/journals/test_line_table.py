@@ -60,8 +60,9 @@ def lines_of_file(path, **options):
     return [line for entry in read_books(path, ReadOptions(**options)).entries.values() for line in entry.lines]
 
 
-def test_bare_dates_are_noon_and_offsets_are_used(write):
-    for written, time_zone, instant in (
+@pytest.mark.parametrize(
+    ("written", "time_zone", "instant"),
+    [
         ("2025-01-02", "UTC", "2025-01-02T12:00:00+00:00"),
         ("2025-01-02", "America/New_York", "2025-01-02T17:00:00+00:00"),
         ("2025-07-02", "America/New_York", "2025-07-02T16:00:00+00:00"),
@@ -70,9 +71,11 @@ def test_bare_dates_are_noon_and_offsets_are_used(write):
         ("2025-07-02 08:30", "America/New_York", "2025-07-02T12:30:00+00:00"),
         ("2025-07-02T08:30:00.123456Z", "America/New_York", "2025-07-02T08:30:00.123456+00:00"),
         ("2025-11-02T01:30:00-05:00", "America/New_York", "2025-11-02T06:30:00+00:00"),
-    ):
-        (entry,) = read_books(write(pair(datetime=written)), ReadOptions(time_zone=time_zone)).entries.values()
-        assert entry.datetime == dt.datetime.fromisoformat(instant)
+    ],
+)
+def test_bare_dates_are_noon_and_offsets_are_used(write, written, time_zone, instant):
+    (entry,) = read_books(write(pair(datetime=written)), ReadOptions(time_zone=time_zone)).entries.values()
+    assert entry.datetime == dt.datetime.fromisoformat(instant)
 
 
 NOT_AN_INSTANT = (
@@ -204,18 +207,21 @@ def test_parquet_types_are_imported_with_their_values(tmp_path):
     assert entry.lines[0].units == 1200
 
 
-def test_invalid_parquet_types_are_refused(tmp_path):
-    plain = pa.Table.from_pylist([{name: line[name] for name in REQUIRED_COLUMNS} for line in pair()])
-    for column, values, message in (
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
         ("amount", pa.array([1.5, 1.5]), "row 1: an amount is exact number text, an int or a Decimal"),
         ("amount", pa.array([[1], [1]]), "the column amount has lists or structures, not values"),
         ("datetime", pa.array([1, 1], pa.timestamp("ns", "UTC")), "cannot be read as Parquet"),
         ("ledger", pa.array([1, 2]), "the column ledger is not text, but int64"),
-    ):
-        table = plain.set_column(REQUIRED_COLUMNS.index(column), column, values)
-        pq.write_table(table, tmp_path / "lines.parquet")
-        with pytest.raises(ImportRefusedError, match=message):
-            read_books(tmp_path / "lines.parquet")
+    ],
+)
+def test_invalid_parquet_types_are_refused(tmp_path, column, values, message):
+    plain = pa.Table.from_pylist([{name: line[name] for name in REQUIRED_COLUMNS} for line in pair()])
+    table = plain.set_column(REQUIRED_COLUMNS.index(column), column, values)
+    pq.write_table(table, tmp_path / "lines.parquet")
+    with pytest.raises(ImportRefusedError, match=message):
+        read_books(tmp_path / "lines.parquet")
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), max_size=12)
