@@ -246,15 +246,15 @@ def test_other_suffixes_are_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
-def test_missing_and_damaged_files_are_named(tmp_path, suffix):
+@pytest.mark.parametrize("name", ["none", "folder", "damaged", "empty"])
+def test_missing_and_damaged_files_are_named(tmp_path, suffix, name):
     (tmp_path / f"folder{suffix}").mkdir()
     (tmp_path / f"damaged{suffix}").write_bytes(b"\xff\xfe\x00PAR1" * 9)
     (tmp_path / f"empty{suffix}").write_bytes(b"")
-    for name in ("none", "folder", "damaged", "empty"):
-        with pytest.raises(InputError, match=rf"{name}{suffix} (cannot be read|is damaged)") as caught:
-            aa.read_line_entries(tmp_path / f"{name}{suffix}")
-        assert "\n" not in str(caught.value)
-        assert len(str(caught.value)) < 400
+    with pytest.raises(InputError, match=rf"{name}{suffix} (cannot be read|is damaged)") as caught:
+        aa.read_line_entries(tmp_path / f"{name}{suffix}")
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".xlsx"])
@@ -303,11 +303,11 @@ def test_cells_of_a_workbook_that_are_no_values(awkward_lines, tmp_path):
         aa.read_line_entries(path)
 
 
-def test_a_workbook_without_the_columns_is_refused(tmp_path):
-    for cells in ([], [["a", "b"], [1, 2]]):
-        workbook = openpyxl.Workbook()
-        for row in cells:
-            workbook.active.append(row)
-        workbook.save(tmp_path / "other.xlsx")
-        with pytest.raises(FrameError, match=r"LineEntries is not valid: .*other.xlsx"):
-            aa.read_line_entries(tmp_path / "other.xlsx")
+@pytest.mark.parametrize("cells", [[], [["a", "b"], [1, 2]]])
+def test_a_workbook_without_the_columns_is_refused(tmp_path, cells):
+    workbook = openpyxl.Workbook()
+    for row in cells:
+        workbook.active.append(row)
+    workbook.save(tmp_path / "other.xlsx")
+    with pytest.raises(FrameError, match=r"LineEntries is not valid: .*other.xlsx"):
+        aa.read_line_entries(tmp_path / "other.xlsx")

@@ -213,17 +213,23 @@ def test_damaged_file_is_refused_with_its_first_wrong_line(refusal, kind, old, n
     assert message in refusal(kind, old, new)
 
 
-def test_closing_balance_is_compared_and_needs_an_opening(refusal, opened):
+def test_closing_balance_is_compared(refusal):
     assert "a closing balance of assets:bank:business of 12,422.05 is stated, and" in refusal(
         "xero", closing={"assets:bank:business": "12422.05"}
     )
-    for options, message in (
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
         ({"opening": None}, "closing is compared with the opening balances and the entries: state opening="),
         ({"closing": {"assets:bank": 1}}, "closing: 'assets:bank' has no entry; the accounts are assets:bank:business"),
         ({"closing": {"assets:bank:business": 1.5}}, "closing, assets:bank:business: an amount is exact"),
-    ):
-        with pytest.raises(AccountingAnalyticsError, match=re.escape(message)):
-            opened("xero", **options)
+    ],
+)
+def test_closing_without_an_opening_or_entries_is_refused(opened, options, message):
+    with pytest.raises(AccountingAnalyticsError, match=re.escape(message)):
+        opened("xero", **options)
 
 
 def test_another_program_is_refused():
