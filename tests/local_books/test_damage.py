@@ -129,13 +129,16 @@ def test_books_before_the_first_sync_name_the_sync(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_files_and_object_stores_are_refused(tmp_path):
+def test_file_in_the_place_of_books_is_refused(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file; local books are in a folder"):
         aa.LocalBooks.open(tmp_path / "file")
-    for address in ("s3://bucket/books", Path("dbfs:/Volumes/main/books"), "file:///books"):
-        with pytest.raises(InputError, match="is an address, and local books are in a folder of a file system"):
-            aa.LocalBooks.open(address)
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/books", Path("dbfs:/Volumes/main/books"), "file:///books"])
+def test_addresses_of_object_stores_are_refused(address):
+    with pytest.raises(InputError, match="is an address, and local books are in a folder of a file system"):
+        aa.LocalBooks.open(address)
 
 
 @pytest.mark.long
