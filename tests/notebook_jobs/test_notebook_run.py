@@ -201,13 +201,16 @@ def test_the_page_of_the_run_before_stays_until_the_new_one_is_complete(notebook
     assert printed == ["[]\n", "['job.html', 'job.ipynb']\n"]
 
 
-def test_missing_files_and_other_files_are_refused(tmp_path):
+def test_missing_file_is_refused(tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         aa.run_notebook(tmp_path / "none.ipynb", tmp_path / "out")
-    for content in (b"hello", b"\xfb of a database", b"[]", b'{"nbformat": "x"}'):
-        (tmp_path / "text.ipynb").write_bytes(content)
-        with pytest.raises(InputError, match="is not a notebook"):
-            aa.run_notebook(tmp_path / "text.ipynb", tmp_path / "out")
+
+
+@pytest.mark.parametrize("content", [b"hello", b"\xfb of a database", b"[]", b'{"nbformat": "x"}'])
+def test_files_that_are_no_notebooks_are_refused(tmp_path, content):
+    (tmp_path / "text.ipynb").write_bytes(content)
+    with pytest.raises(InputError, match="is not a notebook"):
+        aa.run_notebook(tmp_path / "text.ipynb", tmp_path / "out")
 
 
 def test_runs_end_at_their_timeout(notebook, tmp_path):
