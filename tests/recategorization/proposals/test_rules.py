@@ -134,10 +134,10 @@ def test_patterns_do_not_backtrack(read_rules, *, pattern, expected):
     assert matches(rules, *["a" * 10_000 + "!"] * 10) == [expected] * 10
 
 
-def test_merchant_is_compared_without_noise(read_rules):
-    for text in ("Blue Bottle", "SQ *BLUE BOTTLE 1234"):
-        rules = read_rules(f"{RULE}counterparty = '{text}'")
-        assert matches(rules, "blue bottle 04/12/26", "BLUE BOTTLE COFFEE", "BLUE") == [True, False, False]
+@pytest.mark.parametrize("text", ["Blue Bottle", "SQ *BLUE BOTTLE 1234"])
+def test_merchant_is_compared_without_noise(read_rules, text):
+    rules = read_rules(f"{RULE}counterparty = '{text}'")
+    assert matches(rules, "blue bottle 04/12/26", "BLUE BOTTLE COFFEE", "BLUE") == [True, False, False]
 
 
 def test_tag_limits_a_rule(read_rules):
