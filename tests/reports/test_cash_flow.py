@@ -209,20 +209,20 @@ def test_a_month_calculated_by_hand(engine, tmp_path):
 
 
 @pytest.mark.parametrize("engine", TWO_ENGINES)
-def test_period_without_lines_is_empty_and_typed(engine, tmp_path):
+@pytest.mark.parametrize("entries", [BOOKS, []])
+def test_period_without_lines_is_empty_and_typed(engine, tmp_path, entries):
     ledgers = on_engine(ledger_frame(CHART), engine, tmp_path)
-    for entries in (BOOKS, []):
-        lines = on_engine(line_frame(entries), engine, tmp_path)
-        early = checked(aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone="UTC"), ("2001-01-01", "2001-12-31")))
-        never = checked(
-            aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone="Pacific/Apia"), ("2011-12-30", "2011-12-30"))
-        )
-        for report in (early, never):
-            assert report.ledgers.empty
-            assert report.lines.empty
-            assert len(report.ending_balances) == 4
-            assert (report.starting_cash_balance, report.ending_cash_balance) == (0, 0)
-            assert any("No given line entry is before" in note for note in report.notes)
+    lines = on_engine(line_frame(entries), engine, tmp_path)
+    early = checked(aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone="UTC"), ("2001-01-01", "2001-12-31")))
+    never = checked(
+        aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone="Pacific/Apia"), ("2011-12-30", "2011-12-30"))
+    )
+    for report in (early, never):
+        assert report.ledgers.empty
+        assert report.lines.empty
+        assert len(report.ending_balances) == 4
+        assert (report.starting_cash_balance, report.ending_cash_balance) == (0, 0)
+        assert any("No given line entry is before" in note for note in report.notes)
 
 
 @pytest.mark.parametrize("engine", TWO_ENGINES)

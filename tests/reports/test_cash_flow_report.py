@@ -44,14 +44,14 @@ def test_exact_has_decimals():
         assert (type(amount), amount.as_tuple().exponent) == (Decimal, -2)
 
 
-def test_a_report_is_not_edited_in_place():
+@pytest.mark.parametrize("name", ["ledgers", "lines", "starting_balances", "ending_balances"])
+def test_a_report_is_not_edited_in_place(name):
     report = make_report("1", ["0.10"])
-    for name in ("ledgers", "lines", "starting_balances", "ending_balances"):
-        table = getattr(report, name)
-        before = table.copy()
-        table.loc[0, "ledger_id"] = "other"
-        table.loc[0, table.select_dtypes("float64").columns[0]] = 5.0
-        pd.testing.assert_frame_equal(getattr(report, name), before)
+    table = getattr(report, name)
+    before = table.copy()
+    table.loc[0, "ledger_id"] = "other"
+    table.loc[0, table.select_dtypes("float64").columns[0]] = 5.0
+    pd.testing.assert_frame_equal(getattr(report, name), before)
 
 
 @pytest.mark.parametrize("scale", [0, 2, 10])
@@ -101,12 +101,12 @@ def test_the_identity_gap_is_exact():
     assert [one.identity_gap for one in reports] == [0.01, 0]
 
 
-def test_tables_of_a_report_are_checked():
+@pytest.mark.parametrize("name", ["ledgers", "lines", "starting_balances", "ending_balances"])
+def test_tables_of_a_report_are_checked(name):
     tables = make_report("1", ["0"]).exact().checked()
-    for name in ("ledgers", "lines", "starting_balances", "ending_balances"):
-        table = getattr(tables, name)
-        with pytest.raises(FrameError, match="column is missing"):
-            tables._replace(**{name: table.drop(columns="ledger_id")}).checked()
+    table = getattr(tables, name)
+    with pytest.raises(FrameError, match="column is missing"):
+        tables._replace(**{name: table.drop(columns="ledger_id")}).checked()
 
 
 def test_a_page_shows_names_as_text_and_given_balances():

@@ -123,15 +123,15 @@ def test_what_is_late_is_due_at_once_and_what_has_stopped_is_not():
     assert "OLD CLOUD" not in set(due["counterparty"])
 
 
-def test_an_outlook_knows_nothing_of_later_lines():
-    for days in (9, 100):
-        day = LAST - days * DAY
-        cut = frames([one for one in payments_of_weeks(75) if one.day <= day])
-        with_later, without = ahead(day), ahead(day, cut)
-        pd.testing.assert_frame_equal(with_later.frame, without.frame)
-        pd.testing.assert_frame_equal(with_later.payments, without.payments)
-        assert with_later.score == without.score
-        assert with_later.sentences() == without.sentences()
+@pytest.mark.parametrize("days", [9, 100])
+def test_an_outlook_knows_nothing_of_later_lines(days):
+    day = LAST - days * DAY
+    cut = frames([one for one in payments_of_weeks(75) if one.day <= day])
+    with_later, without = ahead(day), ahead(day, cut)
+    pd.testing.assert_frame_equal(with_later.frame, without.frame)
+    pd.testing.assert_frame_equal(with_later.payments, without.payments)
+    assert with_later.score == without.score
+    assert with_later.sentences() == without.sentences()
 
 
 def test_the_score_is_that_of_outlooks_made_in_past_weeks():

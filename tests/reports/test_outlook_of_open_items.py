@@ -122,13 +122,13 @@ def test_a_known_item_is_an_open_one():
         ahead(known=known.assign(amount="299.00"))
 
 
-def test_an_outlook_of_open_items_knows_nothing_of_later_lines():
-    for days in (11, 100):
-        day = LAST - days * DAY
-        with_later, without = ahead(as_of=day), ahead(traded(last=day), as_of=day)
-        pd.testing.assert_frame_equal(with_later.frame, without.frame)
-        pd.testing.assert_frame_equal(with_later.payments, without.payments)
-        assert with_later.score == without.score
+@pytest.mark.parametrize("days", [11, 100])
+def test_an_outlook_of_open_items_knows_nothing_of_later_lines(days):
+    day = LAST - days * DAY
+    with_later, without = ahead(as_of=day), ahead(traded(last=day), as_of=day)
+    pd.testing.assert_frame_equal(with_later.frame, without.frame)
+    pd.testing.assert_frame_equal(with_later.payments, without.payments)
+    assert with_later.score == without.score
 
 
 @given(st.lists(st.tuples(st.sampled_from(sorted(TOOK)), st.integers(0, 40)), max_size=6, unique=True))

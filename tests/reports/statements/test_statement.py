@@ -62,11 +62,13 @@ def test_a_summary_is_of_the_whole(demo_lines, ledgers, make, end):
     assert make(aa.Books(demo_lines, ledgers), "2026-03").summary().endswith(f": {end}")
 
 
-def test_favourable_changes_have_letters_but_those_of_balances(demo_lines, ledgers):
+@pytest.mark.parametrize(
+    ("make", "has_letters"), [(aa.income_statement, True), (aa.cash_flow_statement, True), (aa.balance_sheet, False)]
+)
+def test_favourable_changes_have_letters_but_those_of_balances(demo_lines, ledgers, make, has_letters):
     books = aa.Books(demo_lines, ledgers, "2026-03")
-    for make, has_letters in ((aa.income_statement, True), (aa.cash_flow_statement, True), (aa.balance_sheet, False)):
-        page = make(books, compare=["prior", "change", "change_pct"])._repr_html_()
-        assert ("F favourable, U unfavourable" in page, 'title="favourable"' in page) == (has_letters, has_letters)
+    page = make(books, compare=["prior", "change", "change_pct"])._repr_html_()
+    assert ("F favourable, U unfavourable" in page, 'title="favourable"' in page) == (has_letters, has_letters)
 
 
 def test_rows_are_never_guessed(demo_lines, ledgers):
