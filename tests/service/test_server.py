@@ -60,10 +60,10 @@ def test_an_unfinished_request_does_not_delay_the_stop(tmp_path):
             service.stop()  # a second time is fine
 
 
-def test_remote_hosts_are_refused():
-    for host in ("0.0.0.0", "::", "192.0.2.1", "example.org", ""):  # noqa: S104 (refused)
-        with pytest.raises(ConfigurationError, match="other machines"):
-            ServiceOptions(host=host)
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org", ""])  # noqa: S104 (refused)
+def test_remote_hosts_are_refused(host):
+    with pytest.raises(ConfigurationError, match="other machines"):
+        ServiceOptions(host=host)
 
 
 def test_plain_http_for_other_machines_is_a_warning(tmp_path, monkeypatch, caplog):

@@ -262,16 +262,22 @@ def test_number_text_is_the_exact_decimal(units, scale):
     assert text != "-0"
 
 
-def test_what_does_not_fit_is_refused():
-    for amount, scale in (("9999999999999999.99", 2), ("99999999.9999999999", 10), ("0", 0)):
-        assert Decimal(number_text(to_units(Decimal(amount), scale), scale)) == Decimal(amount)
-    for amount, scale, message in (
+@pytest.mark.parametrize(("amount", "scale"), [("9999999999999999.99", 2), ("99999999.9999999999", 10), ("0", 0)])
+def test_largest_amounts_are_kept(amount, scale):
+    assert Decimal(number_text(to_units(Decimal(amount), scale), scale)) == Decimal(amount)
+
+
+@pytest.mark.parametrize(
+    ("amount", "scale", "message"),
+    [
         ("12.345", 2, "12.345 does not fit 2 fraction digits"),
         ("10000000000000000", 2, "the books keep 16"),
         ("100000000", 10, "the books keep 8"),
         ("1E+999999", 2, "too large"),
         ("NaN", 2, "not a finite amount"),
         ("-Infinity", 2, "not a finite amount"),
-    ):
-        with pytest.raises(AmountError, match=message):
-            to_units(Decimal(amount), scale)
+    ],
+)
+def test_what_does_not_fit_is_refused(amount, scale, message):
+    with pytest.raises(AmountError, match=message):
+        to_units(Decimal(amount), scale)
