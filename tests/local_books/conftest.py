@@ -105,7 +105,9 @@ class ServedBooks:
         )  # fmt: skip
 
     def rename_ledger(self):
-        self.execute("UPDATE ledgers SET name = name || '!' WHERE id = ?", self.random.choice(self.categories))
+        ledger_id = self.random.choice(self.categories)
+        (name,) = (ledger.name for ledger in self.service.store.ledgers(self.instance) if ledger.id == ledger_id)
+        self.service.rename_ledger(self.instance, ledger_id, f"{name}!")
 
     def change_text(self):
         """Change the description of lines, which no report shows."""

@@ -194,7 +194,7 @@ def test_months_that_are_the_same_are_not_calculated_again(local_months, posted_
     assert months_compared() == ["2025-02"]
     posted_books.post(client.instance_id, ("2025-02-21", {"bank": -3, "rent": 3}))
     assert months_compared(months_a_night=0) == ["2025-02", "2025-03"]
-    posted_books.execute("UPDATE ledgers SET name = 'Costs' WHERE id = 'rent'")
+    posted_books.rename_ledger(client.instance_id, "rent", "Costs")
     assert months_compared() == ["2025-01", "2025-02", "2025-03"]
     path = max((local.folder / "lines").glob("2025-01-*.parquet"), key=lambda path: path.stat().st_mtime_ns)
     path.write_bytes(path.read_bytes()[:-1])

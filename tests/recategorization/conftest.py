@@ -4,6 +4,7 @@ import datetime as dt
 import hashlib
 import json
 import random
+from dataclasses import asdict
 from decimal import Decimal
 from functools import partial
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import httpx
 import pandas as pd
 import pytest
 from plain_books import books_of
-from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks
+from posted_books import UNCATEGORIZED_OUTFLOW, Part, PostedBooks, recategorizations
 
 import accounting_analytics as aa
 from accounting_analytics.core.schemas import Ledgers, PlanItems, Proposals
@@ -152,8 +153,7 @@ def company_books(tmp_path):
 
         def audit():
             """Return the audit rows of every category that was changed."""
-            rows = service.execute("SELECT * FROM audit WHERE operation = 'recategorize_transaction'")
-            return [row._asdict() for row in rows]
+            return [asdict(change) for change in recategorizations(service.store, access.instance_id)]
 
         with access.client() as client:
             yield SimpleNamespace(

@@ -7,12 +7,14 @@ from zoneinfo import ZoneInfo
 
 import accounting_analytics as aa
 from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTag, NewTransaction, to_units
+from accounting_analytics.service.audit_log import list_changes
 from accounting_analytics.service.database import Store
 from accounting_analytics.service.imports import import_books
 from accounting_analytics.service.instances import REQUIRED_LEDGERS, NewInstance, create_instance, issue_token
-from accounting_analytics.service.ledgers import NewLedger, create_ledger
+from accounting_analytics.service.ledgers import NewLedger, create_ledger, rename_ledger
 from accounting_analytics.service.post_entries import post_entries
 from accounting_analytics.service.server import running
+from accounting_analytics.service.stored_values import RECATEGORIZE_TRANSACTION
 
 REQUIRED = {role: str(role) for role in REQUIRED_LEDGERS}
 """Ids of the required ledgers in books that are posted."""
@@ -50,6 +52,18 @@ def post(store, instance_id, entries, time_zone="UTC"):
     """Post entries: each a day or an instant, an amount or a part for each ledger, perhaps a description and an id."""
     scale, zone = store.instance(instance_id).scale, ZoneInfo(time_zone)
     post_entries(store, instance_id, [_journal_entry((scale, zone), *entry) for entry in entries])
+
+
+def recategorizations(store, instance_id):
+    """Return what the audit log says of each category that was changed, oldest first."""
+    changes, _ = list_changes(store, instance_id)
+    return [change for change in reversed(changes) if change.operation == RECATEGORIZE_TRANSACTION]
+
+
+def recategorizations_in(database, instance_id):
+    """Return the same of a database that another program may have open."""
+    with Store.open(database) as store:
+        return recategorizations(store, instance_id)
 
 
 def post_to(database, instance_id, *entries):
@@ -119,6 +133,9 @@ class PostedBooks:
     def add_ledger(self, instance_id, ledger_id, fields, number=None):
         number = len(self.store.ledgers(instance_id)) if number is None else number
         create_ledger(self.store, instance_id, NewLedger(**_ledger_fields(ledger_id, fields, number)))
+
+    def rename_ledger(self, instance_id, ledger, name):
+        rename_ledger(self.store, instance_id, ledger, name)
 
     def import_file(self, file, **options):
         """Import a file into new books, and return how to reach them."""

@@ -1,13 +1,12 @@
 """The grid in a real JupyterLab, from a filter to the books, as the audit of the service has them."""
 
-import json
 import shutil
-import sqlite3
 
 import nbformat
 import pytest
 from grid_page import GRID
 from nbformat import v4
+from posted_books import recategorizations_in
 
 import accounting_analytics as aa
 
@@ -57,12 +56,9 @@ def connected_company(monkeypatch):
 
 def audited(company):
     """Return the user and the new ledger of each transaction that the service says was recategorized."""
-    connection = sqlite3.connect(company.database)
-    columns = "transaction_id, modified_by, after"
-    rows = connection.execute(f"select {columns} from audit where operation = 'recategorize_transaction'").fetchall()  # noqa: S608
-    connection.close()
-    assert len(rows) == len({transaction_id for transaction_id, *_ in rows})
-    return {transaction_id: (user, set(json.loads(after).values())) for transaction_id, user, after in rows}
+    changes = recategorizations_in(company.database, company.instance_id)
+    assert len(changes) == len({change.transaction_id for change in changes})
+    return {change.transaction_id: (change.modified_by, set(change.after_ids.split("|"))) for change in changes}
 
 
 def expected(company, rejected):
