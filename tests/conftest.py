@@ -107,7 +107,6 @@ def _short_backoff():
 
 @pytest.fixture(scope="session")
 def program_path():
-    """Return a function that finds one of the optional programs."""
     return lambda name: Path(shutil.which(name, path=SEARCHED))
 
 

@@ -169,7 +169,6 @@ def record_loads(company: Company) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def record_pack(company: Company) -> Iterator[tuple[str, dict[str, str]]]:
-    """Record every figure of the pack of the month."""
     month = aa.Period(*company.month)
     reports = PackPeriods.around(month, 1).compared().values()
     pack = aa.monthly_pack(aa.load_books(company.client, month, reports=reports, progress=False))

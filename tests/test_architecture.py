@@ -21,7 +21,6 @@ SECTION = re.compile(r"^(Parameters|Returns|Raises|Yields)\n-{3,}$", re.MULTILIN
 
 
 def wings(folder):
-    """Return the modules and packages of a folder."""
     modules = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
     return modules | {path.parent.name for path in folder.glob("*/__init__.py")}
 

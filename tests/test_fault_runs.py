@@ -236,7 +236,6 @@ def reset(transport, request):
 
 
 def status(code):
-    """Return a failure with a status."""
     return lambda _, __: httpx.Response(code, json={"message": "no"})
 
 

@@ -156,7 +156,6 @@ def exported(books, folder, export):
 
 
 def without_first(lines):
-    """Return lines without the one whose id is the first."""
     return lines[(lines["id"] != min(lines["id"])).to_numpy()]
 
 

@@ -55,7 +55,6 @@ PRINTED = {
 
 
 def blocks(text, language):
-    """Return the code blocks of a language."""
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 

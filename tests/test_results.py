@@ -328,7 +328,6 @@ RESULTS = make_results()
 
 @pytest.fixture(scope="module")
 def month_pack(deep_books):
-    """Return the pack of a month."""
     with deep_books.client() as client:
         client.company = NAME
         return aa.monthly_pack(aa.load_books(client, "2025-01", progress=False))

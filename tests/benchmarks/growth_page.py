@@ -283,7 +283,6 @@ def agreement(runs: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def write_page(results: dict[str, Any], folder: Path) -> Path:
-    """Write the page of results; return its path."""
     works = [work for work in TITLES if any(run["work"] == work for run in results["runs"])]
     folders = jinja2.FileSystemLoader(Path(__file__).parent)
     template = jinja2.Environment(loader=folders, autoescape=True, undefined=jinja2.StrictUndefined)

@@ -157,7 +157,6 @@ def compare_in_kernels(
 
 
 def ledger_names(count: int) -> list[str]:
-    """Ids of the ledgers that the server has."""
     return [f"led_{number}" for number in range(count)]
 
 

@@ -108,12 +108,10 @@ def measured_steps(folder, lines, months):
 
 
 def last_day(months):
-    """Last day that is synced."""
     return f"{2023 + (months - 1) // 12}-{(months - 1) % 12 + 1:02}-28"
 
 
 def stored_bytes(folder):
-    """Size of the books on disk."""
     return sum(path.stat().st_size for path in (folder / "books").rglob("*") if path.is_file())
 
 

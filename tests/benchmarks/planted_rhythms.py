@@ -114,7 +114,6 @@ class Score(NamedTuple):
 
 
 def score(seed):
-    """Compare what is claimed with what was planted."""
     payments, planted = plant(seed)
     books = FRAMES["frames"](payments, dt.date.max)
     claims = {

@@ -95,7 +95,6 @@ def noisy(seed, **size):
 
 
 def of_payments(name, payments):
-    """Return books of payments, all categorized."""
     books = FRAMES["frames"](payments, dt.date.max)
     payees = {f"txn_{number:06}": one.payee for number, one in enumerate(payments)}
     return KnownBooks(name, books.line_entries, books.ledgers, "UTC", books.truth, payees, RULES)
@@ -118,7 +117,6 @@ def load(client, first_day, last_day, zone):
 
 
 def demo():
-    """Return the books of the demo company."""
     with aa.demo() as company:
         books = load(company.client, company.start_date, company.end_date, company.time_zone)
     rules = (FOLDER.parents[1] / "data" / "rules.toml").read_text(encoding="utf-8")

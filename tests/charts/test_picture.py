@@ -296,7 +296,6 @@ def test_amounts_at_marks_are_in_the_unit_hovers_are_exact(ledgers):
 
 
 def recomputed(ledgers):
-    """Return the report of a payment."""
     lines = frame_of(paid("02-04", cents=-123_456_789))
     return aa.recompute_cash_flow(aa.Books(lines, ledgers, time_zone="UTC", opening="2025-01-01"), DAYS)
 

@@ -15,7 +15,6 @@ class Finished(NamedTuple):
 
     @property
     def content(self):
-        """The content of the JSON that it printed."""
         return json.loads(self.stdout)
 
 

@@ -87,7 +87,6 @@ class FaultServer:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self):
-        """Stop listening."""
         with contextlib.suppress(OSError):
             self.socket.shutdown(socket.SHUT_RDWR)
         self.socket.close()

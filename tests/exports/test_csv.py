@@ -11,7 +11,6 @@ from accounting_analytics.exports.star_schema import STAR_SCHEMA
 
 
 def rows_of(folder, table):
-    """Return the rows of a file as text."""
     content = (folder / "current" / f"{table}.csv").read_bytes()
     assert content.startswith(b"\xef\xbb\xbf")
     return list(csv.DictReader(content.decode("utf-8-sig").splitlines(keepends=True)))

@@ -17,7 +17,6 @@ NOTHING = Decimal("0.00")
 
 
 def database_of(exported):
-    """Return exported books in DuckDB."""
     current, database = (exported / "current").resolve(), duckdb.connect()
     for table in STAR_SCHEMA:
         files = f"{table.name}/*/*.parquet" if table.is_partitioned else f"{table.name}.parquet"

@@ -27,7 +27,6 @@ def version(exported, tmp_path):
 
 
 def rewrite(version, name, change):
-    """Change the rows of a file."""
     path = version / name
     rows = change(pq.ParquetFile(path).read())
     pq.write_table(rows, path, store_decimal_as_integer=True, store_schema=False)
@@ -101,7 +100,6 @@ def exported_books(quarter):
 
 
 def changed_cell(table, row, column, change):
-    """Return the table with another value in one cell."""
     values = table[column].tolist()
     values[row] = change(values[row])
     return table.assign(**{column: pd.Series(values, dtype=table[column].dtype, index=table.index)})

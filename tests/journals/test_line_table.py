@@ -56,7 +56,6 @@ def write(request, tmp_path):
 
 
 def lines_of_file(path, **options):
-    """Lines of all entries of a file."""
     return [line for entry in read_books(path, ReadOptions(**options)).entries.values() for line in entry.lines]
 
 

@@ -16,7 +16,6 @@ def load_resumable(client, ledger_ids, days, folder, **options):
 
 
 def read_lines(path):
-    """Return the lines of a file as a load returns them."""
     table = pq.read_table(path)
     for number, field in enumerate(table.schema):
         if pa.types.is_decimal(field.type):

@@ -49,7 +49,6 @@ def cells(awkward_lines):
 
 
 def saved(frame, path):
-    """Save a frame by the suffix of the path."""
     match path.suffix:
         case ".csv":
             frame.to_csv(path, index=False)

@@ -75,7 +75,6 @@ class Books:
             self.moments.append(self.load(self.client()))
 
     def is_of_one_moment(self, frame):
-        """Whether all lines of a frame are those of one moment."""
         ledger_ids = set(frame["ledger_id"])
         return any(
             frame.equals(lines[lines["ledger_id"].isin(ledger_ids)].reset_index(drop=True)) for lines in self.moments

@@ -165,7 +165,6 @@ NAMES = [*whole_line(), *whole_line()["transaction"], "ledger", "line_entry_ids"
 
 
 def places(tree, path=()):
-    """Yield the path of every value in a tree."""
     yield path
     for at, inner in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
         yield from places(inner, (*path, at))

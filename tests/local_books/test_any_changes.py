@@ -118,7 +118,6 @@ class ChangingBooks:
         self.move_line(self.choose(first), first, OTHERS[second % len(OTHERS)], on_cash=False)
 
     def move_to_cash(self, first, second):
-        """Move a line to a cash ledger."""
         self.move_line(self.choose(first), first, CASH[second % len(CASH)], on_cash=False)
 
     def move_from_cash(self, first, second):

@@ -100,7 +100,6 @@ def test_the_verdict_is_that_of_the_sync(demo_books, tmp_path):
 
 
 def stated_proof(row):
-    """Return the proof of a row of ``dim_load``."""
     return MonthProof(row["verdict"], row["read_at_utc"], row["proven_at_utc"], not row["is_partial"])
 
 

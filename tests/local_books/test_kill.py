@@ -83,7 +83,6 @@ def test_books_killed_at_any_step_are_old_or_new(tmp_path, serve, run_until, soa
 
 
 def assert_equal_to_service(folder, service):
-    """Assert that the books have the lines of the service."""
     books = aa.LocalBooks.open(folder)
     fresh = service.load(books.ledgers())
     fresh = fresh[fresh["local_date"] >= "2025-10-01"].reset_index(drop=True)

@@ -24,7 +24,6 @@ def ledgers(demo_company):
 
 @pytest.fixture(scope="module")
 def march_lines(demo_company, ledgers):
-    """Return the exact lines of March."""
     return load_line_table(demo_company.client, dict.fromkeys(ledgers["id"], MARCH)).lines
 
 
@@ -103,7 +102,6 @@ def test_entries_that_name_no_line_are_complete(march_lines, named):
 
 
 def set_value(lines, row, name, value):
-    """Return lines with another value in one row."""
     values = lines[name].to_pylist()
     values[row] = value
     return lines.set_column(lines.column_names.index(name), name, pa.array(values, lines.schema.field(name).type))

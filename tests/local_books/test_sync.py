@@ -26,7 +26,6 @@ def assert_same_lines(books, service):
 
 
 def assert_same_report(report, other):
-    """Assert that two reports have the same figures."""
     for name in ("ledgers", "starting_balances", "ending_balances"):
         pd.testing.assert_frame_equal(getattr(report, name), getattr(other, name), check_like=True)
     assert report.exact().sums == other.exact().sums

@@ -19,7 +19,6 @@ def contents(folder):
 
 @pytest.fixture
 def copied(tmp_path):
-    """Return a folder with the copies."""
     return copy_notebooks(tmp_path / "new" / "folder").folder
 
 

@@ -29,7 +29,6 @@ def long_report(demo_company):
 
 @pytest.fixture(scope="module")
 def figures(long_report):
-    """Return every chart of the report."""
     return [chart(long_report) for chart in (aa.charts.inflow_outflow, aa.charts.running_balance, aa.charts.waterfall)]
 
 

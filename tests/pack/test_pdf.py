@@ -44,7 +44,6 @@ NOTES = {
 
 
 def page(content):
-    """Return a page with the style of print."""
     return PAGE.format(style=STYLE, content=content)
 
 

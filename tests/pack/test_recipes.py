@@ -20,7 +20,6 @@ FILES = {f"harbor-lane-coffee-roasters_{MONTH}.{kind}" for kind in ("html", "pdf
 
 
 def blocks(language):
-    """Return the code blocks of a language."""
     return re.findall(rf"^```{language}\n(.*?)^```", GUIDES, re.MULTILINE | re.DOTALL)
 
 

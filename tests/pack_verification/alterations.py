@@ -135,7 +135,6 @@ def hidden_row(chance, text):
 
 
 def picture(chance, text):
-    """Alter a number in a picture."""
     numbers = re.finditer(r'(<(?:path|rect|line|circle|use) [^>]*?")([0-9]+)(?=[^0-9])', text)
     found = chance.choice(list(numbers))
     return f"{text[: found.start(2)]}{other_digits(chance, found[2])}{text[found.end(2) :]}"

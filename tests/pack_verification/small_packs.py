@@ -50,7 +50,6 @@ class Shown(NamedTuple):
     attributes: str = ""
 
     def element(self, name="td"):
-        """Return the element that shows the figure."""
         return f'<{name} data-table="{self.table}" data-key="{escape(self.key)}"{self.attributes}>{self.text}</{name}>'
 
 
@@ -81,7 +80,6 @@ def total(books, ledgers, first, last):
 
 
 def lines_of_payee(books, counterparty, first, last):
-    """Numbers of the lines of categories with a counterparty."""
     return [
         number
         for number, (ledger, date, text, _, _, is_flow, _) in enumerate(books.lines)
@@ -90,7 +88,6 @@ def lines_of_payee(books, counterparty, first, last):
 
 
 def amount_text(units, scale):
-    """Return an amount as statements show it."""
     text = f"{abs(Decimal(units).scaleb(-scale)):,.{scale}f}"
     return "\N{EN DASH}" if not units else f"({text})" if units < 0 else text
 

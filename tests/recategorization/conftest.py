@@ -196,7 +196,6 @@ def plan(company_books, rules):
 
 @pytest.fixture
 def groups(queue):
-    """Return the id of the group of each counterparty."""
     found = aa.group_queue(queue)
     return dict(zip(found["counterparty"], found["group_id"], strict=True))
 

@@ -22,7 +22,6 @@ def recategorized(books, plan):
 
 
 def changes(books):
-    """Return the number of changes of each transaction."""
     return collections.Counter(row["transaction_id"] for row in books.audit())
 
 

@@ -137,7 +137,6 @@ def test_outcomes_of_another_plan_are_refused(build, sums):
 
 @pytest.fixture
 def proposed(company_books, rules):
-    """Return the ledgers and the proposals of the rules."""
     ledgers, lines = company_books.load()
     return ledgers, aa.propose(aa.uncategorized_queue(aa.Books(lines, ledgers)), rules, books_of(ledgers))
 

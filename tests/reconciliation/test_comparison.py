@@ -89,7 +89,6 @@ def changed(report, table, row, column, value):
 
 
 def without(report, table, row):
-    """Report without one row of one table."""
     frame = getattr(report.exact(), table)
     return altered(report, **{table: frame.drop(index=row % len(frame)).reset_index(drop=True)})
 
@@ -143,7 +142,6 @@ def test_clean_books_tie(line_entries):
 
 
 def local_time(moment):
-    """Local time of a line as explanations have it."""
     return f"{moment.tz_convert(ZONE):%Y-%m-%d %H:%M:%S} ({ZONE})"
 
 

@@ -15,7 +15,6 @@ def ledgers(demo_company):
 
 @pytest.fixture(scope="module")
 def quarter_lines(demo_company, ledgers):
-    """Return the line entries of that quarter."""
     return aa.load_line_entries(demo_company.client, ledgers["id"], *DAYS)
 
 

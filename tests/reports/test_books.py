@@ -25,7 +25,6 @@ CALLS = (
 
 @pytest.fixture(scope="module")
 def may_books(demo_company):
-    """Return the books of the demo company, with a report of the service."""
     return aa.load_books(demo_company.client, MAY, progress=False)
 
 

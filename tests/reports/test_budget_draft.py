@@ -45,7 +45,6 @@ def books_of_2025(lines=None, last="2025-12-31"):
 
 
 def drafted(draft, ledger):
-    """Return the amounts of a ledger by month."""
     return draft[draft["ledger"] == ledger].set_index("month")["amount"].round(2).to_dict()
 
 

@@ -74,7 +74,6 @@ def line_frame(entries, scale=2, *, exact=False):
 
 
 def ledger_frame(ledgers):
-    """Chart of accounts of some ledgers."""
     cells = {
         "id": [one.id for one in ledgers],
         "name": [one.name for one in ledgers],
@@ -167,7 +166,6 @@ def checked(report):
 
 
 def assert_same(report, expected, tables=TABLES):
-    """Compare tables of two reports."""
     for table in tables:
         pd.testing.assert_frame_equal(getattr(report, table), getattr(expected, table))
 

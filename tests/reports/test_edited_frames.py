@@ -23,7 +23,6 @@ def ledgers(demo_company):
 
 @pytest.fixture(scope="module")
 def march_lines(demo_company, ledgers):
-    """Return the lines of March."""
     return aa.load_line_entries(demo_company.client, ledgers["id"], "2025-01-01", DAYS[1])
 
 

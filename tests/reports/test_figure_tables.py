@@ -76,7 +76,6 @@ class Page(HTMLParser):
 
 
 def carried(page):
-    """Return the entries that a page carries."""
     return json.loads(JSON.search(page).group(1))
 
 

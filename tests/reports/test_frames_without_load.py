@@ -29,7 +29,6 @@ def ledgers(demo_company):
 
 @pytest.fixture(scope="module")
 def two_months_of_lines(demo_company, ledgers):
-    """Return the lines of two months."""
     return aa.load_line_entries(demo_company.client, ledgers["id"], "2026-04-01", "2026-05-31")
 
 

@@ -30,7 +30,6 @@ def loaded(local_books):
 
 @pytest.fixture(scope="module")
 def age(local_books):
-    """Return the note on the age of the books."""
     assert local_books.notes[0].startswith("Local books, version 0, as of ")
     return local_books.notes[0]
 

@@ -25,7 +25,6 @@ def ledgers(demo_company):
 
 @pytest.fixture(scope="module")
 def lines_since_first(demo_company, ledgers):
-    """Return the lines since the first entry."""
     return aa.load_line_entries(demo_company.client, ledgers["id"], FIRST, LAST, time_zone=ZONE)
 
 

@@ -312,7 +312,6 @@ def served(request, tmp_path_factory):
 
 @pytest.fixture
 def make_books(served):
-    """Return a function that creates separate books."""
     return lambda **options: Books(*served, **options)
 
 

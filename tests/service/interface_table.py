@@ -13,7 +13,6 @@ LIMITS = ("default", "minimum", "maximum", "max_length")
 
 
 def read_table():
-    """Return the table of the interface."""
     return tomllib.loads((HERE / "interface_table.toml").read_text(encoding="utf-8"))
 
 
@@ -37,7 +36,6 @@ def markdown(table):
 
 
 def table_lines(title, rows, answer="Holds"):
-    """Return the lines of one table of rows of text, answer and source."""
     table = [f"| {title} | {answer} | Tests |", "|---|---|---|"]
     table += [f"| {text} | {holds} | {', '.join(f'`{test}`' for test in row['tests'])} |" for text, holds, row in rows]
     return ["", *table, ""]
@@ -61,7 +59,6 @@ def object_row(row):
 
 
 def described(row, *properties):
-    """Return the name of a row and its properties."""
     nullable = ["may be null"] if row.get("nullable") else []
     limits = [f"{name.replace('_', ' ')} {row[name]}" for name in LIMITS if name in row]
     return f"`{row['name']}`: {', '.join([*properties, row['type'], *nullable, *limits])}"

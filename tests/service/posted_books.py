@@ -148,7 +148,6 @@ class PostedBooks:
         return import_books(self.store, instance_id, file, **options)
 
     def issue_token(self, instance_id):
-        """Return another access token of books."""
         return issue_token(self.store, instance_id)
 
     def post(self, instance_id, *entries):

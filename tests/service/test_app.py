@@ -120,7 +120,6 @@ def test_a_repeated_field_is_refused(books):
 
 
 def new_headers(store):
-    """Return the headers of a client of a new instance."""
     instance = create_instance(store)
     return {"authorization": f"Bearer {issue_token(store, instance)}", "service-instance-id": instance}
 

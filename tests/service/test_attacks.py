@@ -41,7 +41,6 @@ def check_response(response, sent=""):
 
 
 def check_unchanged(books):
-    """Check that the books are unchanged and still served."""
     assert books.report()["ending_cash_balance"] == -1
     assert books.audit() == []
     assert [line["id"] for line in books.lines("rent")["records"]]

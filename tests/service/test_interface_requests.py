@@ -48,7 +48,6 @@ def plain(operation, world):
 
 
 def sent(world, operation, parts):
-    """Send a request made of parts."""
     one = TABLE["operation"][operation]
     body = {"json": parts["body"]} if one["method"] != "GET" else {}
     path = one["path"].format(**parts["path"])

@@ -40,7 +40,6 @@ def schema_of(row):
 
 
 def schema_of_type(kind):
-    """Return the JSON Schema of a type of the table."""
     first, _, rest = kind.partition(" ")
     if first == "enum":
         return {"enum": ENUM[rest]}

@@ -85,7 +85,6 @@ def documented(document, schema):
 
 
 def limits_of(schema):
-    """Return the limits and the default of a schema, in the terms of the table."""
     named = {"maxLength": "max_length", "maximum": "maximum", "minimum": "minimum", "default": "default"}
     return {named[key]: value for key, value in schema.items() if key in named and value is not None}
 

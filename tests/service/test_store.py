@@ -214,7 +214,6 @@ def test_text_that_a_database_cannot_store_is_refused(store):
 
 
 def post_tag(store, name):
-    """Post an entry with a tag of this name."""
     tagged = NewLine("bank", 100, tags=(NewTag("group", name),))
     lines = (tagged, NewLine("rent", -100))
     post_entries(store, "books", [NewJournalEntry(dt.datetime(2025, 1, 1, tzinfo=dt.UTC), "entry", lines)])

@@ -6,7 +6,6 @@ from accounting_analytics.service.server import running
 
 
 def report_status(database, instance, token):
-    """Return the HTTP status of a report that is requested with a token of a database."""
     headers = {"authorization": f"Bearer {token}", "service-instance-id": instance}
     params = {"start_date": "2025-01-01", "end_date": "2025-12-31"}
     with running(database) as service:

@@ -22,7 +22,6 @@ HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
 
 
 def count_entries(store):
-    """Return how many entries the books of a store have."""
     with store.reading() as connection:
         return connection.exec_driver_sql("select count(*) from journal_entries").scalar_one()
 

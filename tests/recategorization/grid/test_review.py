@@ -133,7 +133,6 @@ class Naive:
         self.chosen, self.done, self.undone = [None] * count, [], []
 
     def choose(self, rows, category):
-        """Choose a category for rows."""
         after = [category if row in rows else one for row, one in enumerate(self.chosen)]
         if after != self.chosen:
             self.done, self.undone, self.chosen = [*self.done, self.chosen], [], after

@@ -101,7 +101,6 @@ def books(draw):
 
 
 def ledger_frame(naive):
-    """Chart of accounts as a frame."""
     rows = [
         {
             "id": one.id,

@@ -26,7 +26,6 @@ def demo_lines(demo_company, ledgers):
 
 @pytest.fixture(scope="session")
 def may_report(demo_company):
-    """Return the service's report of May."""
     return aa.load_cash_flow_report(demo_company.client, "2026-05-01", "2026-05-31")
 
 

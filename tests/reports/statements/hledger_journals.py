@@ -103,7 +103,6 @@ def journal_of_frames(line_entries, ledgers, zone):
 
 
 def account_paths(ledgers):
-    """Account path of every ledger id."""
     by_id = {ledger.id: ledger for ledger in ledgers}
 
     def path(ledger):

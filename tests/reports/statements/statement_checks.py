@@ -68,7 +68,6 @@ def row_units(statement, key):
 
 
 def shown_keys(statement):
-    """Keys of the rows that are shown with amounts."""
     return {row.key for row in statement.rows if row.kind != "heading"}
 
 

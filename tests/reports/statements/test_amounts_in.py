@@ -33,7 +33,6 @@ def read(text):
 
 
 def figure(units, scale):
-    """Return a figure of whole minor units."""
     return aa.Figure("row|column", "a figure", units, "given", scale=scale)
 
 

@@ -79,7 +79,6 @@ def books_of(journal, commodity, cash):
 
 
 def demo_case(demo_books, folder):
-    """Demo books, written as a journal."""
     names = aa.LedgerNames.from_frame(demo_books.ledgers)
     paths = {one: names.path(one) for one in demo_books.ledgers["id"]}
     journal = folder / "demo.journal"
