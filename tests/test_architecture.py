@@ -116,3 +116,24 @@ def test_tests_of_inner_modules_are_listed():
     found = [path.relative_to(TESTS).as_posix() for path in sorted(TESTS.rglob("*.py")) if imports_inner_modules(path)]
     assert sorted(set(found) - set(listed)) == [], "import public names, or test through a fixture"
     assert sorted(set(listed) - set(found)) == [], "take these from the list"
+
+
+def bound_names(tree):
+    """Yield the names that loops, comprehensions and lambdas bind, with their lines."""
+    for node in ast.walk(tree):
+        targets = [node.target] if isinstance(node, ast.For) else []
+        targets += [part.target for part in getattr(node, "generators", [])]
+        names = [name for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)]
+        yield from ((name.id, name.lineno) for name in names)
+        if isinstance(node, ast.Lambda):
+            yield from ((argument.arg, node.lineno) for argument in node.args.args)
+
+
+def test_loops_name_what_they_bind():
+    found = [
+        f"{path.relative_to(PACKAGE)}:{line}"
+        for path in PACKAGE.rglob("*.py")
+        for name, line in bound_names(ast.parse(path.read_text(encoding="utf-8")))
+        if name == "one"
+    ]
+    assert found == []
