@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from accounting_analytics.loading.request import LoadRequest
 
 Work = TypeVar("Work")
-Outcome = TypeVar("Outcome")
+Completed = TypeVar("Completed")
 
 MIN_PAGES_TO_SPLIT = 5
 """Fewer remaining pages are read one after the other."""
@@ -267,12 +267,12 @@ class WindowReader:
 
 
 def run_in_parallel(
-    function: Callable[[Work], Outcome | list[Work]],
+    function: Callable[[Work], Completed | list[Work]],
     pieces: Iterable[Work],
     *,
     threads: int,
     stop: threading.Event | None = None,
-) -> Iterator[Outcome]:
+) -> Iterator[Completed]:
     """Yield results in order of completion; a piece may return smaller pieces.
 
     The first error stops all work and is raised; `stop` is set then, so that `function` can end early. The threads are
@@ -280,7 +280,7 @@ def run_in_parallel(
     """
     stop = stop or threading.Event()
     work: SimpleQueue[Work | None] = SimpleQueue()
-    completed: SimpleQueue[Future[Outcome | list[Work]]] = SimpleQueue()
+    completed: SimpleQueue[Future[Completed | list[Work]]] = SimpleQueue()
 
     def run() -> None:
         while (next_piece := work.get()) is not None and not stop.is_set():
@@ -311,9 +311,9 @@ def run_in_parallel(
         _end(workers, work)
 
 
-def _call(function: Callable[[Work], Outcome], piece: Work) -> Future[Outcome]:
+def _call(function: Callable[[Work], Completed], piece: Work) -> Future[Completed]:
     """Run a piece of work, and return its result or error."""
-    future: Future[Outcome] = Future()
+    future: Future[Completed] = Future()
     try:
         future.set_result(function(piece))
     except BaseException as error:  # noqa: BLE001 (raised again by Future.result)
