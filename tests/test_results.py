@@ -37,7 +37,7 @@ from accounting_analytics.reports.payees.ageing import AgedAccount
 from accounting_analytics.reports.payees.open_items import DaysToPay, LedgerItem, OpenItem, PaidItem
 from accounting_analytics.reports.payees.recurring import Occurrence, RecurringPayment
 from accounting_analytics.reports.payees.rhythms import find_rhythm
-from accounting_analytics.service.imports import ImportSummary
+from accounting_analytics.service.imports.import_books import ImportSummary
 
 MEMBERS = ("frame", "summary", "explain", "to_json", "_repr_html_")
 COMPLETE = (

@@ -14,7 +14,7 @@ from cyclopts import CoercionError, CycloptsError, MissingArgumentError, UnusedC
 
 # Each declares its commands; the help lists them in this order.
 # isort: off
-from accounting_analytics.cli import deliver, read, books, plan, apply, service  # noqa: F401
+from accounting_analytics.cli import deliver, read, local_books, plan, apply, service  # noqa: F401
 
 # isort: on
 from accounting_analytics.cli.options import app

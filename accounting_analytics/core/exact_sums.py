@@ -92,7 +92,7 @@ class _Intervals(NamedTuple):
         return cls(ends, inside, len(columns))
 
     def within_all(self) -> nw.Expr:
-        """Select lines between the first and last end, so that engines skip files."""
+        """Select lines between the first and last end; engines skip other files."""
         instant = nw.col("datetime")
         if not self.columns:
             return _no_row("datetime")

@@ -600,8 +600,8 @@ class AgeingRows(Table):
 
     The rows of a ledger sum to its balance. Receivables and payables are both positive; null where the ages are not
     known. The counterparty ``not matched`` has payments without an item, below zero; ``not named`` has items whose
-    texts name no party. `late` is open for longer than nine tenths of the party's items took that were paid within a
-    year, and null where these are fewer than five; `median_days` and `last_days` are the days that these took.
+    texts name no party. `late` is open for longer than nine of ten items took that the party paid within a year, and
+    null where these are fewer than five; `median_days` and `last_days` are the days that these took.
     """
 
     ledger_name: Series[Text]

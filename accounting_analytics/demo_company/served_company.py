@@ -22,7 +22,7 @@ from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.core.messages import fit_terminal
 from accounting_analytics.core.periods import Period, period_label
 from accounting_analytics.service.database import Store, read_instance
-from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.instances import NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, add_ledgers
 from accounting_analytics.service.server import running

@@ -18,7 +18,7 @@ from accounting_analytics.exports.books_to_export import ExportedBooks
 from accounting_analytics.exports.formats import FORMATS
 from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest
 from accounting_analytics.exports.outputs import OutputFile, VersionFolder
-from accounting_analytics.exports.star_schema import build_star_schema, connect
+from accounting_analytics.exports.star_schema.build import build_star_schema, connect
 from accounting_analytics.exports.writers import (
     DatabaseFile,
     write_csv,
@@ -152,7 +152,7 @@ def _manifest(
     names: tuple[str | None, str | None],
     fiscal_year_start_month: int,
 ) -> Manifest:
-    """Make a manifest without files; a verdict that changes has its first month."""
+    """Make a manifest without files; each verdict states its first month."""
     by_verdict = "select verdict, min(month), bool_or(is_partial) from dim_load group by verdict order by min(month)"
     found = database.execute(by_verdict).fetchall()
     return Manifest(

@@ -36,7 +36,7 @@ _SUFFIXES_OF_FILES = {".duckdb", ".xlsx"}
 
 
 class VersionFolder:
-    """A folder of versions whose files have a suffix; it is new, empty, or contains nothing else."""
+    """A folder of versions whose files have a suffix: new, empty, or with versions only."""
 
     def __init__(self, output: str | Path, suffix: str) -> None:
         self.path = to_path(output, "output")

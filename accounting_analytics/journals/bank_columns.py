@@ -115,7 +115,7 @@ class BankFile(NamedTuple):
     encoding: str = "utf-8"
 
     def forms(self, scale: int) -> StatedForms:
-        """Return the stated forms of its cells."""
+        """Return how its cells write dates, amounts and currency."""
         return StatedForms(self.date_order, self.decimal_mark, self.currency, scale)
 
     def headings(self) -> list[str]:

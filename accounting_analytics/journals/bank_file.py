@@ -280,7 +280,7 @@ class _BankRowReader:
         return sum(_signed(number, directions[column], filled[column]) for column, number in moved.items())
 
     def _refuse_marks(self, cell: str, word: str, place: str) -> None:
-        """Refuse amounts with and without CR or DR that move alike."""
+        """Refuse marked (CR, DR) and unmarked amounts of the same direction."""
         side = side_of(cell)
         if side not in self._marked:
             self._marked[side] = f"{quote(cell)} ({place})"

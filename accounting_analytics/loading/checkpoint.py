@@ -233,7 +233,7 @@ class Checkpoint(WindowStore):
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Name the folder if the disk fails, and the safe windows."""
+        """Name the folder and the saved windows if the disk fails."""
         try:
             yield
         except OSError as error:

@@ -323,7 +323,7 @@ class LedgerSearch:
             self.add(_copy_of(balance.ledger_id), "cash balance", cash=True, **fields)
 
     def find_accepted_days(self, asked: Period) -> None:
-        """Find the days that the service accepts; it accepts those asked for."""
+        """Find all days that the service accepts; the asked days are accepted."""
         first, last = self.days.start_date, self.days.end_date
         if self.found and not self._accepts(first, last):
             first = _last_accepted(asked.start_date, first, lambda day: self._accepts(day, asked.end_date))

@@ -24,7 +24,7 @@ from accounting_analytics.core.errors import AmountError, InputError
 from accounting_analytics.core.extras import import_extra
 from accounting_analytics.core.messages import printable, quote, shorten
 from accounting_analytics.core.money import to_floats
-from accounting_analytics.exports.star_schema import STAR_SCHEMA, all_views, build_star_schema, connect
+from accounting_analytics.exports.star_schema.build import STAR_SCHEMA, all_views, build_star_schema, connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -113,7 +113,7 @@ class BooksQueries:
     def query(self, text: str) -> pd.DataFrame:
         """Run one statement that reads.
 
-        Decimals become float64 of their exact digits, instants are in UTC.
+        Decimals become float64, and a number that would lose digits is refused; instants are in UTC.
         """
         require_type(text, str, "query", _ALLOWED)
         with self._lock:

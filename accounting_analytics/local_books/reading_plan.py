@@ -95,7 +95,7 @@ def places_of(lines: pa.Table, time_zone: str) -> frozenset[tuple[dt.date, str]]
 def days_to_read(
     places: Iterable[tuple[dt.date, str]], cash: set[str], lines: pa.Table, zone_name: str
 ) -> list[Period]:
-    """Return differing days as ranges or one range, for fewer requests."""
+    """Return the days of places as ranges, or as one for fewer requests."""
     places = set(places)
     days = merge_days(DayRange(day, day) for day, _ in places)
     if not days:

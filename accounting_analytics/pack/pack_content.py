@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.core.errors import FrameError, IncompleteLoadError, InputError
 from accounting_analytics.core.load_metadata import known_ledgers_claim
 from accounting_analytics.core.messages import count_of
-from accounting_analytics.pack import pack_tables as sections
+from accounting_analytics.pack import section_tables
 from accounting_analytics.pack.pack_budget import budget_table
 from accounting_analytics.pack.pack_coding import coding_sentence, coding_table
 from accounting_analytics.pack.pack_lines import PackLines
@@ -142,15 +142,15 @@ def make_content(
     """Make all parts of a pack, with amounts in the chosen unit."""
     statements = make_statements(books, periods, amounts_in)
     figures = statements.compared.figures
-    cash = sections.CashLines(statements.compared, _line_source(figures))
-    key_table = sections.key_figures(cash, statements.income)
-    bridge = sections.make_bridge(books.books, periods)
-    queue = sections.open_entries(cash, periods.key)
+    cash = section_tables.CashLines(statements.compared, _line_source(figures))
+    key_table = section_tables.key_figures(cash, statements.income)
+    bridge = section_tables.make_bridge(books.books, periods)
+    queue = section_tables.open_entries(cash, periods.key)
     facts = SentenceFacts(
         periods,
         key_table,
         bridge,
-        sections.lowest_day(cash, cash.column(periods.key)),
+        section_tables.lowest_day(cash, cash.column(periods.key)),
         cash,
         len(queue),
         _suspense(statements.balance),
@@ -173,19 +173,19 @@ def make_content(
         statement_table("cash_flow", statements.cash_flow),
         statement_table("balance", statements.balance),
         ratio_table(books.books, periods, given.depreciation),
-        None if bridge is None else sections.cash_bridge(bridge, cash, periods),
-        sections.cash_accounts(cash, periods.this) if has_balances else None,
-        sections.cash_by_day(cash, periods.this) if has_balances else None,
-        sections.top_parties(cash, periods, sections.CUSTOMERS, CustomerLedgers.of_books(books.books)),
-        sections.top_parties(cash, periods, sections.PAYEES),
+        None if bridge is None else section_tables.cash_bridge(bridge, cash, periods),
+        section_tables.cash_accounts(cash, periods.this) if has_balances else None,
+        section_tables.cash_by_day(cash, periods.this) if has_balances else None,
+        section_tables.top_parties(cash, periods, section_tables.CUSTOMERS, CustomerLedgers.of_books(books.books)),
+        section_tables.top_parties(cash, periods, section_tables.PAYEES),
         _recurring(books, periods),
         *([] if ahead is None else outlook_tables(ahead, max(periods.first_day, books.days.start_date))),
         aged,
-        sections.uncategorized(queue, cash),
+        section_tables.uncategorized(queue, cash),
         None if check is None else coding_table(check),
-        sections.flows_by_month(cash, statements.cash_flow, periods.months),
-        None if books.drift is None else sections.changes(books.drift),
-        sections.reported_cash(books.compared, cash),
+        section_tables.flows_by_month(cash, statements.cash_flow, periods.months),
+        None if books.drift is None else section_tables.changes(books.drift),
+        section_tables.reported_cash(books.compared, cash),
     ]
     proven, reasons = _verdict(books)
     return PackContent(
@@ -208,7 +208,7 @@ def _recurring(books: ComparedBooks, periods: PackPeriods) -> PackTable | None:
         found = recurring_payments(books.books, as_of=periods.this.end_date)
     except (InputError, IncompleteLoadError):
         return None
-    table = sections.recurring(found, max(periods.first_day, books.days.start_date))
+    table = section_tables.recurring(found, max(periods.first_day, books.days.start_date))
     return table if table.table.rows else None
 
 
@@ -244,9 +244,9 @@ def _ageing(
         if aged_ledgers is not None and isinstance(error, InputError):
             raise
         return None, (f"The ages of receivables and payables are not known: {error}.",)
-    return (
-        (sections.ageing(found), ()) if any(account.items for account in found.accounts) else (None, (found.summary(),))
-    )
+    if not any(account.items for account in found.accounts):
+        return None, (found.summary(),)
+    return section_tables.ageing(found), ()
 
 
 def _suspense(balance: Statement) -> Figure | None:

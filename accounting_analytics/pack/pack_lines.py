@@ -10,7 +10,7 @@ from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import DAY
 from accounting_analytics.reports.figures.figure import PERCENT
-from accounting_analytics.reports.figures.line_table import PageLines, ShownLine, runs_of
+from accounting_analytics.reports.figures.numbered_lines import PageLines, ShownLine, runs_of
 from accounting_analytics.reports.figures.selections import Span, simplified
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.pack.pack_sentences import plain
-from accounting_analytics.pack.pack_tables import KEY_FIGURES
 from accounting_analytics.pack.pack_workbook import WorkbookTexts, write_pack_workbook
+from accounting_analytics.pack.section_tables import KEY_FIGURES
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR
 from accounting_analytics.reports.figures.figure_table import figure_table_html
 

@@ -12,7 +12,7 @@ from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import format_amount
 from accounting_analytics.core.periods import day_label
 from accounting_analytics.pack.pack_table import PackTable, make_table
-from accounting_analytics.pack.pack_tables import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key
+from accounting_analytics.pack.section_tables import BRIDGE, KEY_FIGURES, SENTENCES, bridge_key
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, NOT_KNOWN
 from accounting_analytics.reports.statements.rows import OPENING_BALANCES
 from accounting_analytics.reports.statements.statement_figures import sides_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.pack.pack_periods import PackPeriods
-    from accounting_analytics.pack.pack_tables import CashLines
+    from accounting_analytics.pack.section_tables import CashLines
     from accounting_analytics.reports.figures.figure import Figure
     from accounting_analytics.reports.payees.bridge import Bridge
 

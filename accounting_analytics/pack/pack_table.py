@@ -32,7 +32,7 @@ class PackTable(NamedTuple):
     figures : mapping
         Its figures by key, and those that only sentences name.
     is_stated : bool
-        Whether its amounts are of elsewhere, and their lines not in the page.
+        True if the amounts come from outside, and the page lacks their lines.
     """
 
     name: str

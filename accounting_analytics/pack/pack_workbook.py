@@ -14,9 +14,9 @@ from accounting_analytics.core.workbook import (
 )
 from accounting_analytics.pack.pack_pictures import IN_WORKBOOK
 from accounting_analytics.pack.pack_sentences import plain
-from accounting_analytics.pack.pack_tables import KEY_FIGURES
+from accounting_analytics.pack.section_tables import KEY_FIGURES
 from accounting_analytics.reports.figures.figure_sheet import FigureSheet
-from accounting_analytics.reports.statements.workbook import statement_sheets
+from accounting_analytics.reports.statements.statement_files import statement_sheets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -90,7 +90,7 @@ def _group_days(days: list[dt.date]) -> Iterator[tuple[dt.date, dt.date]]:
 def unusable_categories(client: LedgerClient, items: Sequence[Change]) -> dict[Change, str]:
     """Find items whose new category is missing or has another name, with reasons.
 
-    A name is known only if the category has a line in the days of the plan or the year before.
+    The name is checked only if the category has lines in the days of the plan or the year before.
     """
     found = find_ledgers(client, [item.updated_category_ledger_id for item in items], days_of(items))
     names, unusable = LedgerNames(found.names, Hierarchy({})), {}

@@ -190,7 +190,7 @@ class Plan(Result):
         -------
         DataFrame
             :class:`~accounting_analytics.schemas.PlanTotals`: what is not done first, then the largest sum. An amount
-            is what the items recategorize, positive into cash; of the whole transaction where its part is not known.
+            is what the items recategorize, positive into cash; if its part is not known, the whole counts.
 
         Raises
         ------

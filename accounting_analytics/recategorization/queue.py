@@ -250,7 +250,7 @@ def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _uncategorized_parts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Series[Any]:
-    """Sum the uncategorized part of each transaction; null where not certain."""
+    """Sum the uncategorized part of each transaction; null if not certain."""
     category_lines = line_entries[line_entries["ledger_id"].isin(matching["category_ledger_id"])]
     totals = category_lines.groupby(["journal_entry_id", "ledger_id"])["signed_amount"].sum()
     keys = pd.MultiIndex.from_frame(matching[["journal_entry_id", "category_ledger_id"]])
@@ -261,7 +261,7 @@ def _uncategorized_parts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> 
 def _notes(
     queue: pd.DataFrame, transactions: pd.DataFrame, names: LedgerNames, uncategorized: set[str]
 ) -> Iterator[str]:
-    """Yield what is not known: an empty queue may be incomplete."""
+    """Yield notes on why the queue may be incomplete."""
     if not uncategorized:
         yield (
             "No uncategorized ledger was found among these ledgers, so the queue is empty: either every transaction of "

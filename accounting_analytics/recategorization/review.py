@@ -39,7 +39,7 @@ from accounting_analytics.reports.figures.figure_table import (
     TableHead,
     figure_table_html,
 )
-from accounting_analytics.reports.figures.line_table import PageLines, ShownLine
+from accounting_analytics.reports.figures.numbered_lines import PageLines, ShownLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -65,7 +65,7 @@ _MAY_STILL_CHANGE = "they were sent less than 60 seconds ago and may still be ca
 class Journal:
     """The events of all runs with a journal, which is open for a run or only read.
 
-    The response to an attempt is lost until it is recorded. An attempt that the service refused does not count: it
+    An attempt counts as lost until its response is recorded. An attempt that the service refused does not count: it
     never changes the books. A journal without a path belongs to no run.
     """
 
@@ -131,7 +131,7 @@ class Journal:
         return any(response in counting and read_at - time < _SETTLING_TIME for time, response in sent)
 
     def may_change_again(self, change: Change, now: dt.datetime) -> bool:
-        """Return whether a lost request may still be carried out."""
+        """Return whether a request without response may still take effect."""
         # the only attempt of a change that is done was carried out, and is not carried out again
         is_open = len(self._sent[change.identity]) > 1 or not self.has_done(change)
         return is_open and self.may_change(change, now, lost_only=True)

@@ -20,7 +20,11 @@ from accounting_analytics.core.money import DEFAULT_SCALE, EXACT, exact_sum, for
 from accounting_analytics.core.periods import day_label, period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Differences, MonthlyDifferences
-from accounting_analytics.reconciliation.assumptions import find_assumptions
+from accounting_analytics.reconciliation.compared_report_lines import (
+    CASH_ONLY_RECOMPUTED,
+    CASH_ONLY_REPORTED,
+    compare_lines,
+)
 from accounting_analytics.reconciliation.differences import (
     CAUSE,
     KINDS,
@@ -29,7 +33,7 @@ from accounting_analytics.reconciliation.differences import (
     compare_figures,
 )
 from accounting_analytics.reconciliation.explanations import explain_differences
-from accounting_analytics.reconciliation.line_comparison import CASH_ONLY_RECOMPUTED, CASH_ONLY_REPORTED, compare_lines
+from accounting_analytics.reconciliation.tried_assumptions import find_assumptions
 from accounting_analytics.reports.books.ledger_tree import LedgerTree
 
 if TYPE_CHECKING:
@@ -37,8 +41,8 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.reconciliation.assumptions import Assumption
     from accounting_analytics.reconciliation.differences import Comparison, Difference
+    from accounting_analytics.reconciliation.tried_assumptions import Assumption
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _GROUPS = (

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from accounting_analytics.core.column_conversion import total
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.reconciliation.differences import CAUSE, CONSEQUENCE, KINDS, ZERO
-from accounting_analytics.reconciliation.line_comparison import (
+from accounting_analytics.reconciliation.compared_report_lines import (
     CASH_ONLY_RECOMPUTED,
     CASH_ONLY_REPORTED,
     NOT_GIVEN,
     NOT_RECOMPUTED,
     OMITTED,
 )
+from accounting_analytics.reconciliation.differences import CAUSE, CONSEQUENCE, KINDS, ZERO
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

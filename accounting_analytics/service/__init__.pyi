@@ -2,7 +2,7 @@ from .app import ServiceOptions
 from .audit_log import list_changes
 from .connection_lines import connection_lines, port_of
 from .database import Store
-from .imports import ImportSummary, import_books, store_to_fill
+from .imports.import_books import ImportSummary, import_books, store_to_fill
 from .instances import (
     NewInstance,
     choose_instance,

@@ -27,7 +27,7 @@ from accounting_analytics.recategorization.queue import categorized_transactions
 from accounting_analytics.recategorization.suggestions import lower_bound
 from accounting_analytics.reports.books.merchants import merchants
 from accounting_analytics.service.database import Store
-from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.instances import create_instance, issue_token
 from accounting_analytics.service.server import running
 

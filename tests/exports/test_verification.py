@@ -13,7 +13,7 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.books_to_export import ExportedBooks
-from accounting_analytics.exports.star_schema import build_star_schema, connect
+from accounting_analytics.exports.star_schema.build import build_star_schema, connect
 from accounting_analytics.reconciliation.compared_report import compare_reports
 
 LINES = "fact_line_entry/month=2025-02/fact_line_entry.parquet"

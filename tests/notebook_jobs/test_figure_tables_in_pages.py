@@ -16,7 +16,7 @@ from accounting_analytics.reports.figures.figure_table import (
     TableHead,
     figure_table_html,
 )
-from accounting_analytics.reports.figures.line_table import PageLines, ShownLine
+from accounting_analytics.reports.figures.numbered_lines import PageLines, ShownLine
 
 pytestmark = pytest.mark.browser
 HOSTILE = "<img src=x onerror=document.title='owned'>$5$"

@@ -18,7 +18,7 @@ from accounting_analytics.reports.figures.figure_table import (
     figure_table_html,
     shared_figure_table_html,
 )
-from accounting_analytics.reports.figures.line_table import EntryTable, PageLines, ShownLine
+from accounting_analytics.reports.figures.numbered_lines import EntryTable, PageLines, ShownLine
 
 HOSTILE = "</script><!--<img src=x onerror=\"document.title='owned'\">\u2028$5$"
 JSON = re.compile(r'<script type="application/json">(.*?)</script>', re.DOTALL)

@@ -9,7 +9,7 @@ import accounting_analytics as aa
 from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTag, NewTransaction, to_units
 from accounting_analytics.service.audit_log import list_changes
 from accounting_analytics.service.database import Store
-from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.instances import REQUIRED_LEDGERS, NewInstance, create_instance, issue_token
 from accounting_analytics.service.ledgers import NewLedger, create_ledger, rename_ledger
 from accounting_analytics.service.post_entries import post_entries

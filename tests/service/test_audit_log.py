@@ -12,7 +12,7 @@ from accounting_analytics.core.errors import PostingRefusedError
 from accounting_analytics.journals.entries import NewTransaction
 from accounting_analytics.service import audit_log
 from accounting_analytics.service.audit_log import list_changes
-from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.ledgers import rename_ledger
 from accounting_analytics.service.server import running
 

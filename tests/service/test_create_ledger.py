@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.ledgers import next_sort_code
 
 FULL = {

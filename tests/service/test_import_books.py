@@ -8,7 +8,7 @@ from sqlalchemy import update
 from accounting_analytics.core.errors import BooksDoNotTieError, ImportRefusedError, InputError
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import Store
-from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.instances import NewInstance, create_instance
 from accounting_analytics.service.ledgers import NewLedger, create_ledger
 from accounting_analytics.service.stored_values import instance_suffix

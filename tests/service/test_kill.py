@@ -23,7 +23,7 @@ import itertools
 import sys
 from pathlib import Path
 from accounting_analytics.core.errors import OperationRefusedError
-from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.post_entries import post_entries
 from accounting_analytics.service.database import Store
 

@@ -3,7 +3,7 @@
 import pytest
 
 from accounting_analytics.core.errors import BooksDoNotTieError
-from accounting_analytics.service.imports import import_books
+from accounting_analytics.service.imports.import_books import import_books
 from accounting_analytics.service.instances import NewInstance, create_instance
 from accounting_analytics.service.interface import RecategorizeTransactionBody
 from accounting_analytics.service.ledgers import rename_ledger

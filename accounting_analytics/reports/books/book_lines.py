@@ -38,7 +38,7 @@ from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.reports.books.extent import Extent
 from accounting_analytics.reports.books.payees import counterparties_of_entries, entry_ids
 from accounting_analytics.reports.figures.figure import checked_entries
-from accounting_analytics.reports.figures.line_table import ShownLine, texts_of
+from accounting_analytics.reports.figures.numbered_lines import ShownLine, texts_of
 from accounting_analytics.reports.figures.selections import Span, joined, simplified
 
 if TYPE_CHECKING:

@@ -155,7 +155,8 @@ class Opening(NamedTuple):
 def find_opening(extent: Extent, discovery: Discovery | None, time_zone: str, given: dt.date | None = None) -> Opening:
     """Find the opening: the given day, or that of the first entry.
 
-    It is unknown where a stated load begins later. Lines that state no load are taken to reach back to a given day.
+    It is unknown if the load begins after the first entry. Lines that state no load are taken to reach back to a
+    given day.
     """
     first = given or extent.first_entry or discovered_first_entry(discovery, time_zone)
     loaded_from = extent.days.start_date

@@ -59,8 +59,8 @@ def counterparties_of_entries(
     """Find who owes, is owed, was paid or pays, by journal entry.
 
     An entry of open items has the party that its text names, or whose ledger it is on; any other that touches cash the
-    merchant of its transaction, else of its line or its own description. Of several lines that with the first id
-    counts. An adjustment has no counterparty.
+    merchant of its transaction, else of its line or its own description. Of several such lines, the one with the
+    first id counts. An adjustment has no counterparty.
     """
     ordered = lines.sort_values("id", kind="stable")
     parties = parties_of_open_items(ordered, open_items)

@@ -14,7 +14,7 @@ from accounting_analytics.core.periods import period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines
 from accounting_analytics.reports.figures.figure_table import MAX_LINES, figure_table_html, table_of_figures
-from accounting_analytics.reports.figures.line_table import LineTable
+from accounting_analytics.reports.figures.numbered_lines import LineTable
 from accounting_analytics.reports.figures.report_figures import CashFlowReportFigures
 
 if TYPE_CHECKING:

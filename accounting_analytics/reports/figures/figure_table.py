@@ -13,13 +13,13 @@ from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadE
 from accounting_analytics.core.html_tables import NOT_TYPESET, TABLE_STYLE
 from accounting_analytics.core.messages import printable
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, NOT_KNOWN, ZERO, Figure
-from accounting_analytics.reports.figures.line_table import EntryTable, PageLines
+from accounting_analytics.reports.figures.numbered_lines import EntryTable, PageLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from accounting_analytics.core.amount_units import AmountsIn
-    from accounting_analytics.reports.figures.line_table import LineTable, Range
+    from accounting_analytics.reports.figures.numbered_lines import LineTable, Range
 
     NumberedLines = LineTable | EntryTable
 

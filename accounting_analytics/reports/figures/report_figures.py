@@ -25,7 +25,7 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import EXACT, exact_sum, from_minor_units, to_minor_units
 from accounting_analytics.core.periods import Period, days_label, period_label
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, checked_entries, find_row
-from accounting_analytics.reports.figures.line_table import ShownLine
+from accounting_analytics.reports.figures.numbered_lines import ShownLine
 from accounting_analytics.reports.figures.selections import Selection, Span
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class CashFlowReportFigures:
         return LedgerNames({**_SUMS, **self.names}, Hierarchy({}))
 
     def figure(self, name: str, *, own: bool = False) -> Figure:
-        """Return the figure of a key, ledger name or sum name."""
+        """Return a figure by name or key, which may name days and left-out ledgers."""
         ledgers = self.names
         names = self._rows
         if isinstance(name, str) and name not in names:

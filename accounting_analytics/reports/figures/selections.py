@@ -34,7 +34,7 @@ class Span(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """There is no day."""
+        """True if the span has no day."""
         return self.first is not None and self.last < self.first
 
     def intervals(self, time_zone: str) -> Days:

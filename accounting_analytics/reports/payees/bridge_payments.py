@@ -206,7 +206,7 @@ class PeriodEdge(NamedTuple):
 
     @property
     def first_day(self) -> dt.date:
-        """First day of the earlier one."""
+        """First day of the earlier period."""
         return min(self.before.start_date, self.after.start_date)
 
 

@@ -320,7 +320,7 @@ class CashHistory:
 
 
 class _Error(NamedTuple):
-    """Sums of errors of weeks and of balances, in units without sign."""
+    """Sums of absolute errors of weeks and balances, in minor units."""
 
     weekly: int
     balance: int
@@ -363,7 +363,7 @@ class Forecasts:
     def margins(self) -> list[int] | None:
         """Margins of the first weeks' balances, in units.
 
-        None of too few past forecasts, or at rest.
+        None if past forecasts are too few, or cash did not move.
         """
         found = [of_week[-1] for of_week in self._margins if of_week[-1] is not None]
         return found if len(found) == len(self._margins) else None

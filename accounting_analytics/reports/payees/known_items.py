@@ -79,7 +79,7 @@ class DueBefore:
         return [found]
 
     def _left(self, item: KnownItem) -> Iterator[Expected]:
-        """Yield what is due in an item's direction and not replaced yet."""
+        """Yield expected payments of an item's direction that no item replaced."""
         return (
             due
             for due in self._expected

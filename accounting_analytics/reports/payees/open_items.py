@@ -96,7 +96,7 @@ class PaidItem(NamedTuple):
 
 @dataclass(frozen=True)
 class DaysToPay:
-    """Days that a party took for items paid in two years, by year."""
+    """Days that a party took to pay, in each of two years."""
 
     paid: tuple[PaidItem, ...]
     before: tuple[PaidItem, ...]

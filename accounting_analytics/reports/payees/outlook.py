@@ -252,7 +252,7 @@ class Outlook(Result):
         return found
 
     def _side(self, week: int, name: str, sign: str, balance: Figure) -> Figure:
-        """Make the figure of a range's end, or None after its weeks."""
+        """Make the figure of one end of a range; not known after its weeks."""
         key, label = _figure_of_week(self.week_end(week), name)
         if week > RANGED:
             return self._make(key, label, None, f"ranges are of {RANGED} weeks", kind="none")

@@ -281,7 +281,7 @@ class LayoutBuilder:
         return found
 
     def _equal_to_section(self, roots: Sequence[str], branches: _Branches) -> list[str]:
-        """Find the top ledgers whose totals equal that of the section."""
+        """Find the top ledgers whose total is the whole section."""
         _, children, moved = branches
         found: list[str] = []
         while True:

@@ -17,9 +17,9 @@ from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, OWN, Figure, find_row, float_amounts
 from accounting_analytics.reports.figures.figure_table import LEGEND, figure_table_html
 from accounting_analytics.reports.statements.columns import BUDGET
+from accounting_analytics.reports.statements.statement_files import write_csv, write_workbook
 from accounting_analytics.reports.statements.table import figure_table
 from accounting_analytics.reports.statements.text import statement_text
-from accounting_analytics.reports.statements.workbook import write_csv, write_workbook
 
 if TYPE_CHECKING:
     import datetime as dt

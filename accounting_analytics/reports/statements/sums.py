@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import Period
     from accounting_analytics.reports.books.opening import Opening
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
-    from accounting_analytics.reports.figures.line_table import ShownLine
+    from accounting_analytics.reports.figures.numbered_lines import ShownLine
     from accounting_analytics.reports.figures.selections import Selection
     from accounting_analytics.reports.statements.rows import Measure
 

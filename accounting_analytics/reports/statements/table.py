@@ -13,7 +13,7 @@ from accounting_analytics.reports.figures.figure_table import (
     cell_of,
     entries_of,
 )
-from accounting_analytics.reports.figures.line_table import LineTable
+from accounting_analytics.reports.figures.numbered_lines import LineTable
 from accounting_analytics.reports.statements.sums import FLOWS
 
 if TYPE_CHECKING:

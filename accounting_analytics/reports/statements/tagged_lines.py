@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.reports.figures.line_table import ShownLine
+    from accounting_analytics.reports.figures.numbered_lines import ShownLine
     from accounting_analytics.reports.figures.selections import Selection
 
 TAG = "tag"
@@ -65,7 +65,7 @@ class TaggedLines:
         self.notes = (*notes, *lines.notes)
 
     def missing(self, span: Span, needed: Collection[str] = ()) -> str:
-        """Return why lines of some days are missing, else nothing."""
+        """Return why lines of some days are missing, or ""."""
         return self._lines.missing(span, needed)
 
     def sums(self, spans: Collection[Span]) -> dict[Span, dict[str, int]]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import accounting_analytics as aa
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.exports.books_to_export import ExportedBooks
-from accounting_analytics.exports.star_schema import build_star_schema, connect
+from accounting_analytics.exports.star_schema.build import build_star_schema, connect
 
 LEDGERS = pd.DataFrame(
     [

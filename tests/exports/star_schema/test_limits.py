@@ -13,7 +13,7 @@ from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.exports import verify_export
 from accounting_analytics.exports.books_to_export import ExportedBooks
-from accounting_analytics.exports.star_schema import build_star_schema, connect
+from accounting_analytics.exports.star_schema.build import build_star_schema, connect
 
 DAYS = ("2025-01-01", "2025-01-31")
 NAMES = ("bank", "sales")

@@ -11,7 +11,7 @@ from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.exports.books_to_export import ExportedBooks
-from accounting_analytics.exports.star_schema import (
+from accounting_analytics.exports.star_schema.build import (
     AMOUNT,
     STAR_SCHEMA,
     attached_books,

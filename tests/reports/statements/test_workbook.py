@@ -12,7 +12,7 @@ from openpyxl.utils import range_boundaries
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.reports.statements import workbook
+from accounting_analytics.reports.statements import statement_files
 
 START = "2025-01-01"
 COMPARED = ["prior_year", "change", "change_pct", "share", "total", "average"]
@@ -225,7 +225,7 @@ def test_what_cannot_be_written_is_refused(demo_lines, ledgers, tmp_path, monkey
         statement.to_excel(tmp_path / "statement.xls")
     with pytest.raises(InputError, match="cannot be written"):
         statement.to_csv(tmp_path / "absent" / "statement.csv")
-    monkeypatch.setattr(workbook, "MAX_ROWS", 100)
+    monkeypatch.setattr(statement_files, "MAX_ROWS", 100)
     with pytest.raises(InputError, match="has 100; make the statement of fewer days"):
         statement.to_excel(file)
     monkeypatch.setitem(sys.modules, "xlsxwriter", None)
@@ -240,7 +240,7 @@ def test_lines_between_the_columns_take_no_rows(demo_lines, ledgers, tmp_path, m
     )
     statement.to_excel(tmp_path / "statement.xlsx")
     rows = openpyxl.load_workbook(tmp_path / "statement.xlsx")["Entries"].max_row
-    monkeypatch.setattr(workbook, "MAX_ROWS", rows)
+    monkeypatch.setattr(statement_files, "MAX_ROWS", rows)
     statement.to_excel(tmp_path / "again.xlsx")
     assert openpyxl.load_workbook(tmp_path / "again.xlsx")["Entries"].max_row == rows
 

@@ -29,8 +29,8 @@ from accounting_analytics.core.exact_sums import (
 )
 from accounting_analytics.core.money import to_minor_units
 from accounting_analytics.core.periods import DAY, LOCALTIME, UTC, Period, day_label, local_date, time_zone_names, zone
+from accounting_analytics.reconciliation.compared_report_lines import compare_lines
 from accounting_analytics.reconciliation.differences import compare_figures
-from accounting_analytics.reconciliation.line_comparison import compare_lines
 from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 

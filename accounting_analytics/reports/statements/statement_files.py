@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from accounting_analytics.reports.figures.line_table import ShownLine
+    from accounting_analytics.reports.figures.numbered_lines import ShownLine
     from accounting_analytics.reports.statements.columns import StatementColumn
     from accounting_analytics.reports.statements.rows import Row
     from accounting_analytics.reports.statements.statement_figures import StatementFigures
@@ -125,7 +125,7 @@ class _FormulaTerms:
         yield from (across, down) if column.kind == "change" else (down, across)
 
     def _across(self, row: Row, column: StatementColumn) -> Terms:
-        """Find the cells of a total or change, if all are shown."""
+        """Find the cells that add up to this one, if all are shown."""
         if column.kind not in {"total", "change"} or (column.kind == "total" and row.measure in {"opening", "balance"}):
             return []
         if column.tags:

@@ -409,7 +409,7 @@ class _RowLines(NamedTuple):
         return cls(lines, {str(row): of_row for row, of_row in lines.groupby(rows)})
 
     def figure(self, cash: CashLines, row: str, label: str, column_key: str, named: Collection[str]) -> Figure:
-        """Sum a row; the last row sums all that are not named."""
+        """Sum a row; that of others sums the parties without a row."""
         lines = self.lines
         if lines is not None:
             parts = [
