@@ -169,9 +169,9 @@ def test_a_journal_must_be_a_path_and_a_plan_a_plan(connected):
 
 
 @pytest.mark.parametrize("books", [LINES, REPORT])
-def test_an_export_of_a_wrong_type_writes_nothing(tmp_path, posted_books):
-    with pytest.raises(InputError, match=re.escape(f"books is of type {type(posted_books).__name__}, {BOOKS_HINT}")):
-        aa.export(posted_books, tmp_path / "out")
+def test_an_export_of_a_wrong_type_writes_nothing(tmp_path, books):
+    with pytest.raises(InputError, match=re.escape(f"books is of type {type(books).__name__}, {BOOKS_HINT}")):
+        aa.export(books, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -21,6 +21,7 @@ import accounting_analytics as aa
     first_month=st.sampled_from([1, 4]),
 )
 def test_every_amount_follows_from_its_entries(pack_of_lines, tmp_path_factory, naive, month, first_month):
+    """Trees of ledgers, unknown sub_types, huge amounts, instants near midnight of any zone."""
     period = aa.Period(pd.Period(f"{month:%Y-%m}"), pd.Period(f"{month:%Y-%m}"), naive.zone)
     lines = line_table(naive).to_pandas().astype({"datetime": "datetime64[us, UTC]"})
     first = min([FIRST_DAY, *lines["datetime"].dt.tz_convert(naive.zone).dt.date])  # a day earlier in some zones
