@@ -49,8 +49,6 @@ def make_pictures(
 ) -> dict[str, PackPicture]:
     """Make the pictures that the books allow, from a statement of the compared periods."""
     found = {}
-    first = max(periods.months[0].start_date, books.days.start_date)
-    months = Period(first, periods.this.end_date, periods.this.time_zone)
     wanted: list[tuple[str, str, Callable[[], charts.Picture]]] = [
         (
             "balances",
@@ -58,19 +56,18 @@ def make_pictures(
             lambda: charts.running_balance(recompute_cash_flow(books.books, periods.this)),
         ),
         (
-            "flows",
-            f"Cash in and out by month, {days_label(months)}",
-            lambda: charts.inflow_outflow(
-                recompute_cash_flow(books.books, months),
-                by="month",
-            ),
-        ),
-        (
             "payees",
             f"Whom most was paid to, {periods.label}",
             lambda: charts.top_payees(statement.column(periods.key)),
         ),
     ]
+    first = max(periods.months[0].start_date, books.days.start_date)
+    if first <= periods.this.end_date:  # lines that state no load may begin later
+        months = Period(first, periods.this.end_date, periods.this.time_zone)
+        text = f"Cash in and out by month, {days_label(months)}"
+        wanted.insert(
+            1, ("flows", text, lambda: charts.inflow_outflow(recompute_cash_flow(books.books, months), by="month"))
+        )
     if bridge is not None:
         text = f"Net change in cash from {bridge.before} to {bridge.after}, by counterparty"
         wanted.insert(1, ("cash_bridge", text, lambda: charts.bridge(bridge)))

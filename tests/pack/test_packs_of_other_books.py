@@ -7,8 +7,9 @@ import random
 import hypothesis
 import pandas as pd
 import pytest
-from books_strategy import FIRST_DAY, books, ledger_frame, line_table
+from books_strategy import FIRST_DAY, OPENING, books, ledger_frame, line_table
 from hypothesis import strategies as st
+from naive_statements import NaiveBooks, NaiveLedger, NaiveLine
 from recorded_figures import read_checked
 
 import accounting_analytics as aa
@@ -21,7 +22,6 @@ import accounting_analytics as aa
     first_month=st.sampled_from([1, 4]),
 )
 def test_every_amount_follows_from_its_entries(pack_of_lines, tmp_path_factory, naive, month, first_month):
-    """Trees of ledgers, unknown sub_types, huge amounts, instants near midnight of any zone."""
     period = aa.Period(pd.Period(f"{month:%Y-%m}"), pd.Period(f"{month:%Y-%m}"), naive.zone)
     lines = line_table(naive).to_pandas().astype({"datetime": "datetime64[us, UTC]"})
     first = min([FIRST_DAY, *lines["datetime"].dt.tz_convert(naive.zone).dt.date])  # a day earlier in some zones
@@ -30,6 +30,16 @@ def test_every_amount_follows_from_its_entries(pack_of_lines, tmp_path_factory, 
     found = aa.verify_pack(pack.save(tmp_path_factory.mktemp("pack") / "pack.html"))
     assert found.verified, found.explain()
     assert not pack.proven  # no report of the service was compared
+
+
+def test_a_pack_of_a_month_before_the_first_line(pack_of_lines):
+    instant = dt.datetime(2024, 5, 30, 12, tzinfo=dt.UTC)
+    bank = NaiveLedger("bank", "Bank", "asset", "cash_and_cash_equivalents", is_cash=True)
+    lines = [NaiveLine("a", "bank", "entry", instant, 100), NaiveLine("b", "opening", "entry", instant, -100)]
+    naive = NaiveBooks([bank, OPENING], lines, "UTC")
+    frame = line_table(naive).to_pandas().astype({"datetime": "datetime64[us, UTC]"})
+    pack = pack_of_lines(frame, ledger_frame(naive), aa.Period.parse("2024-03"), dt.date(2024, 1, 1))
+    assert "flows" not in pack.content.pictures
 
 
 @pytest.mark.long
