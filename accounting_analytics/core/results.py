@@ -68,7 +68,7 @@ class Result(ABC):
 
     @abstractmethod
     def _content(self) -> Mapping[str, Any]:
-        """Return the content of the JSON text."""
+        """Return the content of the JSON text, without notes."""
 
     def explain(self) -> str:
         """Return the summary, the parts and the notes as plain text."""
@@ -77,7 +77,7 @@ class Result(ABC):
 
     def to_json(self) -> str:
         """Return the result as JSON text; amounts are strings."""
-        return to_json_text(self._content())
+        return to_json_text({**self._content(), **({"notes": self.notes} if hasattr(self, "notes") else {})})
 
     def _notes(self) -> list[str]:
         return [f"Note: {note}" for note in getattr(self, "notes", ())]

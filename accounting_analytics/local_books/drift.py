@@ -217,7 +217,6 @@ class Drift(Result):
             "after": self.after,
             "time_zone": self.time_zone,
             "changes": self.exact(),
-            "notes": self.notes,
         }
 
     def exact(self) -> pd.DataFrame:

@@ -109,7 +109,6 @@ class SyncResult(Result):
             "alarms": self.alarms,
             "months": self.months,
             "changes": None if self.changes is None else self.changes.frame,
-            "notes": self.notes,
         }
 
 

@@ -186,7 +186,7 @@ class CodingCheck(Result):
         )
 
     def _content(self) -> Mapping[str, Any]:
-        return {"period": str(self.period), "findings": self.frame, "notes": self.notes}
+        return {"period": str(self.period), "findings": self.frame}
 
 
 def check_coding(

@@ -275,7 +275,6 @@ class Effect(Result):
     def _content(self) -> dict[str, Any]:
         return asdict(self.period) | {
             "as_predicted": self.as_predicted,
-            "notes": self.notes,
             **self.exact()._asdict(),
         }
 

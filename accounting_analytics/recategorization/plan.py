@@ -321,7 +321,6 @@ class Plan(Result):
         return {
             "plan_id": self.plan_id,
             "instance_id": self.instance_id,
-            "notes": self.notes,
             "items": self.exact(),
             "left_out": [change.transaction_id for change in self.left_out],
         }

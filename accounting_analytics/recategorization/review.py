@@ -159,7 +159,7 @@ class Review(ReviewState, Result):
         return FigureTable(self.summary(), "", heads, table, [*more, *self.notes], entries)
 
     def _content(self) -> dict[str, Any]:
-        return {"notes": self.notes, "decisions": self.decisions}
+        return {"decisions": self.decisions}
 
     def _ipython_display_(self) -> None:
         """Show the grid in a live notebook, and the table elsewhere."""

@@ -205,7 +205,6 @@ class ComparedReport(Result):
             "differences": self.differences,
             "explanations": self.explanations,
             "assumptions": [assumption._asdict() for assumption in self.assumptions],
-            "notes": self.notes,
         }
 
     def _listed(self) -> list[Difference]:

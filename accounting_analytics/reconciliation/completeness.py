@@ -199,7 +199,6 @@ class Certificate(Result):
             "credits": self.credits,
             "checks": [check._asdict() for check in self.checks],
             "problems": Problems.exact_from_rows(self._rows(), self.scale),
-            "notes": self.notes,
         }
 
     def _rows(self) -> list[dict[str, Any]]:

@@ -161,7 +161,6 @@ class Reconciliation(Result):
             "partial": self.partial,
             "compared_everything": self.compared_everything,
             "reports": reports,
-            "notes": self.notes,
         }
 
     def _rows(self) -> list[dict[str, Any]]:

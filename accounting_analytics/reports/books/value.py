@@ -538,7 +538,7 @@ class Books(Result):
         yield ResultPart([f"{name:12}{text}" for name, text in facts], pd.DataFrame(facts, columns=["fact", "value"]))
 
     def _content(self) -> Mapping[str, Any]:
-        return {"summary": self.summary(), **dict(self._facts()), "notes": self.notes}
+        return {"summary": self.summary(), **dict(self._facts())}
 
 
 def to_books(books: object) -> Books:

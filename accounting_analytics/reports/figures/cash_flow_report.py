@@ -212,7 +212,6 @@ class CashFlowReport(Result):
             "lines": exact.lines,
             "starting_balances": exact.starting_balances,
             "ending_balances": exact.ending_balances,
-            "notes": self.notes,
         }
 
     def _float(self, name: str) -> float:

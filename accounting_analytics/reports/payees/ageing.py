@@ -339,7 +339,6 @@ class Ageing(Result):
             "paid_items": self.paid_items,
             "sentences": self.sentences(),
             "not_known": {account.name: account.reason for account in self.accounts if account.reason},
-            "notes": self.notes,
         }
 
 

@@ -234,7 +234,6 @@ class Bridge(Result):
             "steps": [self._step_content(step) for step in self.steps],
             "sentences": self.sentences(),
             "time_zone": self.time_zone,
-            "notes": self.notes,
         }
 
     def _step_content(self, step: BridgeStep) -> dict[str, Any]:

@@ -227,7 +227,6 @@ class KeyRatios(Result):
             "currency": self.currency,
             "end_date": self.end_date,
             "ratios": ratios,
-            "notes": self.notes,
         }
 
 

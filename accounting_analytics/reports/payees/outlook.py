@@ -549,7 +549,6 @@ class Outlook(Result):
             "is_better": self.is_better,
             "score": None if self.score is None else self._score_content(self.score),
             "sentences": self.sentences(),
-            "notes": self.notes,
         }
 
     def _score_content(self, score: ForecastScore) -> Mapping[str, Any]:

@@ -254,7 +254,7 @@ class RecurringPayments(Result):
         yield ResultPart([f"- {sentence}" for sentence in self.sentences()], self.frame[_SHOWN], max_rows=None)
 
     def _content(self) -> Mapping[str, Any]:
-        return {"end_date": self.end_date, "payments": self.frame, "sentences": self.sentences(), "notes": self.notes}
+        return {"end_date": self.end_date, "payments": self.frame, "sentences": self.sentences()}
 
 
 def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> RecurringPayments:

@@ -318,7 +318,6 @@ class Statement(Result):
             "since": self.since,
             "columns": columns,
             "rows": rows,
-            "notes": self.notes,
         }
 
     def _marks(self, row: Row) -> dict[str, dict[str, bool | None]]:
