@@ -21,6 +21,12 @@ def load_month(demo_company):
 
 
 @pytest.fixture(scope="session")
+def thousands_pack(load_month):
+    """Return the pack of May 2026 in thousands."""
+    return aa.monthly_pack(load_month("2026-05"), amounts_in="k")
+
+
+@pytest.fixture(scope="session")
 def pack_of_lines():
     """Return a function that makes the pack of a period of books with a first day, of which no report was compared."""
 

@@ -70,8 +70,8 @@ def test_each_section_is_left_out_or_alone(ratios_pack, tmp_path):
     assert re.search(r"<pre><code>aa\.key_ratios\(books, ", dataclasses.replace(ratios_pack, show_code=True).html)
 
 
-def test_ratios_in_thousands_and_in_a_workbook_keep_their_format(load_month, tmp_path):
-    pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
+def test_ratios_in_thousands_and_in_a_workbook_keep_their_format(thousands_pack, tmp_path):
+    pack = thousands_pack
     texts = pack.figures.query("table == 'key_ratios'").set_index("key")["text"]
     assert texts[["current_ratio|value", "current_assets|end", "days_cash|value"]].tolist() == [
         "1.28",

@@ -25,16 +25,12 @@ class Packs(NamedTuple):
     plain: aa.MonthlyPack
 
 
-@pytest.fixture(scope="module")
-def plain(load_month):
-    """Return the pack of May with all digits."""
-    return aa.monthly_pack(load_month("2026-05"))
-
-
 @pytest.fixture(scope="module", params=["k", "M"])
-def packs(request, load_month, plain):
+def packs(request, load_month, thousands_pack, demo_pack):
     """Return the pack of May in a unit, beside that with all digits."""
-    return Packs(request.param, aa.monthly_pack(load_month("2026-05"), amounts_in=request.param), plain)
+    if request.param == "k":
+        return Packs("k", thousands_pack, demo_pack)
+    return Packs("M", aa.monthly_pack(load_month("2026-05"), amounts_in="M"), demo_pack)
 
 
 def test_every_shown_figure_is_proven(packs, tmp_path):
@@ -104,22 +100,20 @@ ALTERATIONS = {
 
 
 @pytest.mark.parametrize("name", ALTERATIONS)
-def test_alterations_are_found(load_month, tmp_path, name):
-    pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
-    found = altered(ALTERATIONS[name], pack.save(tmp_path / "pack.html"))
+def test_alterations_are_found(thousands_pack, tmp_path, name):
+    found = altered(ALTERATIONS[name], thousands_pack.save(tmp_path / "pack.html"))
     assert found
     assert set(found) <= {"figure", "amounts_in"}
 
 
-def test_entries_that_are_altered_are_found(load_month, tmp_path):
+def test_entries_that_are_altered_are_found(thousands_pack, tmp_path):
     chance = random.Random(5)  # noqa: S311 (the same alteration in each run)
-    pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
 
     def change(_, data):
         line = chance.choice([one for one in data["lines"] if one[6] >= 0])
         line[4] = int(line[4]) + 1
 
-    found = altered(lambda text: with_data(change)(None, text), pack.save(tmp_path / "pack.html"))
+    found = altered(lambda text: with_data(change)(None, text), thousands_pack.save(tmp_path / "pack.html"))
     assert "journal entry" in found
 
 
@@ -151,9 +145,8 @@ def test_only_k_and_m_are_units(load_month):
 
 
 @pytest.mark.browser
-def test_figures_unfold_in_the_unit(browser, load_month, tmp_path):
-    pack = aa.monthly_pack(load_month("2026-05"), amounts_in="k")
-    browser.open(pack.save(tmp_path / "pack.html").as_uri())
+def test_figures_unfold_in_the_unit(browser, thousands_pack, tmp_path):
+    browser.open(thousands_pack.save(tmp_path / "pack.html").as_uri())
     browser.wait_until("document.querySelectorAll('.accounting-analytics-figures.ready').length > 5")
 
     def unfolded(key):
@@ -167,6 +160,6 @@ def test_figures_unfold_in_the_unit(browser, load_month, tmp_path):
         browser.wait_until("!document.querySelector('.entries table')")
         return shown
 
-    income = pack["income:net_income|2026-05 change"]
+    income = thousands_pack["income:net_income|2026-05 change"]
     assert unfolded(income.key) == [*(one.text_in("k") for one in income.terms), income.text_in("k")]
     assert unfolded("led_rent|2026-05") == ["7,900.00", "7,900.00"]
