@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-YEAR, YEARS = ("2024-01-01", "2024-12-31"), ("2020-01-01", "2024-12-31")
+YEAR, YEARS = ("2024-01-01", "2024-12-31"), ("2019-12-31", "2024-12-31")  # days in the zone of the lines
 STATEMENTS = (aa.cash_flow_statement, aa.income_statement, aa.balance_sheet, aa.trial_balance)
 WATCH = """
 import os, subprocess, sys
