@@ -120,7 +120,7 @@ def test_books_before_the_first_sync_name_the_sync(tmp_path):
     assert "none yet" in repr(books)
     assert books.explain() == books.summary() == f"Local books in {tmp_path / 'new'}: none yet, sync first."
     assert "none yet, sync first" in books._repr_html_()
-    assert json.loads(books.to_json()) == {"folder": str(tmp_path / "new"), "version": None}
+    assert json.loads(books.to_json()) == {"folder": str(tmp_path / "new"), "version": None, "notes": []}
     assert (books.version, books.notes, len(books.frame)) == (None, (), 0)
     refused = (books.line_entries, books.ledgers, books.closed, books.alarms, lambda: books.drift(0))
     for call in (*refused, lambda: books.sql("select 1")):
