@@ -43,7 +43,7 @@ PRINTED = {
     "import": r"entries: [1-9]",
     "bridge": r"Net change in cash",
     "statements ageing": r"open on \d+ May 20\d\d",
-    "outlook": r"expected \d",
+    "outlook": r"due until \d",
     "queue": r"groups?",
     "reconcile": r"agree to the last digit",
     "preview": r"\d+\.\d\d",
