@@ -70,10 +70,8 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
         raise InputError(f"the data of the pack cannot be read: their scale is {data.scale}")
     figures = Recomputation(data)
     elements = [element for element in page if "data-key" in element.attributes]
-    recorded = {name: table.figures for name, table in data.tables.items()}
-    shown = [
-        recorded.get(element.nearest("data-table"), {}).get(element.attributes["data-key"]) for element in elements
-    ]
+    tables = {name: table.figures for name, table in data.tables.items()}
+    shown = [tables.get(element.nearest("data-table"), {}).get(element.attributes["data-key"]) for element in elements]
     stated = sum(isinstance(figure, StatedFigure) for figure in shown)
     faults = chain(
         _compare_fingerprints(given, calculated),
