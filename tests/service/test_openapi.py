@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 
+import hypothesis
 import pytest
 import requests
 import schemathesis
@@ -101,6 +102,8 @@ def test_schemathesis_finds_nothing_in_any_zone(case, world, session, statuses):
 
 def check_response(case, world, session, statuses):
     """Send a case and check that its response is as documented."""
+    # the text of a list of one empty tag is that of an empty list, which is not sent
+    hypothesis.assume((case.query or {}).get("tag_ids") != [""])
     make_meaningful(case, world)
     named = any(name.lower() == INSTANCE_HEADER for name in case.headers or {})
     headers = {"Authorization": f"Bearer {world.token}"} if case.operation.path.startswith("/v0/") else {}
