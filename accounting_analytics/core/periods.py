@@ -362,10 +362,8 @@ class Period:
         months = []
         first: dt.date | None = self.start_date
         while first is not None and first <= self.end_date:
-            following = _next_month(first)
-            last = self.end_date if following is None else min(self.end_date, following - DAY)
-            months.append(Period(first, last, self.time_zone))
-            first = following
+            months.append(Period(first, min(self.end_date, month_end(first)), self.time_zone))
+            first = _next_month(first)
         return months
 
     def windows(self, days: int) -> list[Period]:
@@ -577,8 +575,7 @@ def _last_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
     last = _first_day(day, unit, first_month)
     for _ in range(_MONTHS_IN[unit] - 1):
         last = _next_month(last) or last
-    following = _next_month(last)
-    return dt.date.max if following is None else following - DAY
+    return month_end(last)
 
 
 def _unknown_period_message(name: object) -> str:
