@@ -10,11 +10,11 @@ from .diagnosis import doctor
 from .exports import export, verify_export
 from .loading.cash_flow_reports import load_cash_flow_report
 from .loading.ledger_discovery import discover_ledgers
-from .loading.line_files import read_line_entries
 from .loading.load import load_line_entries
 from .loading.load_books import load_books
 from .loading.open_accounting_export import open_accounting_export
 from .loading.open_file import open_journal, open_table
+from .loading.read_line_entries import read_line_entries
 from .local_books import LocalBooks, connect
 from .notebook_jobs import run_notebook
 from .pack.monthly_pack import monthly_pack

@@ -10,16 +10,7 @@ from cyclopts import Parameter
 
 import accounting_analytics as aa
 from accounting_analytics.cli.loading import connect_for_days, connect_service, load_books, open_books, refuse_books
-from accounting_analytics.cli.options import (
-    RECATEGORIZE,
-    Json,
-    RefusedBooks,
-    RowLimit,
-    Run,
-    Service,
-    ZonedDays,
-    command,
-)
+from accounting_analytics.cli.options import Json, RefusedBooks, RowLimit, Run, Service, ZonedDays
 from accounting_analytics.cli.output import (
     command_line,
     count_names,
@@ -39,6 +30,7 @@ from accounting_analytics.cli.plan import (
     queue_tables,
     totals_tables,
 )
+from accounting_analytics.cli.sections import RECATEGORIZE, command
 from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
     AmountError,

@@ -26,8 +26,6 @@ from accounting_analytics.cli.loading import (
     require_scale,
 )
 from accounting_analytics.cli.options import (
-    DELIVER,
-    READ,
     AgedLedgers,
     BooksOrService,
     BudgetFile,
@@ -39,10 +37,9 @@ from accounting_analytics.cli.options import (
     Output,
     Parents,
     ZonedDays,
-    command,
-    commands,
 )
 from accounting_analytics.cli.output import print_json, print_mapping, print_message, print_result
+from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.core.errors import (
     BooksDoNotTieError,
     BooksError,

@@ -150,7 +150,7 @@ def days_of_command(days: Period, time_zone: str | None) -> dict[str, object]:
 
 def read_parents(path: Path | None) -> dict[str, str | None] | None:
     """Read parents by ledger id from a sheet of --parents; roots have None."""
-    from accounting_analytics.core.sheets import Column, read_table
+    from accounting_analytics.core.edited_files import Column, read_table
 
     if path is None:
         return None
@@ -177,7 +177,7 @@ def read_parents(path: Path | None) -> dict[str, str | None] | None:
 
 def read_opening(text: str | None) -> object:
     """Read --opening: a day, or the balances of a file."""
-    from accounting_analytics.core.sheets import Column, read_table
+    from accounting_analytics.core.edited_files import Column, read_table
 
     if text is None:
         return None

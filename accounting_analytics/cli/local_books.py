@@ -9,18 +9,7 @@ from cyclopts.types import NonNegativeInt, PositiveInt
 
 import accounting_analytics as aa
 from accounting_analytics.cli.loading import connect_service, open_books, presentation_of, read_parents
-from accounting_analytics.cli.options import (
-    READ,
-    BooksFolder,
-    GivenDays,
-    Json,
-    Parents,
-    RowLimit,
-    Service,
-    ZonedDays,
-    command,
-    commands,
-)
+from accounting_analytics.cli.options import BooksFolder, GivenDays, Json, Parents, RowLimit, Service, ZonedDays
 from accounting_analytics.cli.output import (
     command_line,
     print_json,
@@ -28,6 +17,7 @@ from accounting_analytics.cli.output import (
     print_result,
     print_table,
 )
+from accounting_analytics.cli.sections import READ, command, commands
 from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.periods import period_label

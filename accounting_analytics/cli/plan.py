@@ -10,15 +10,7 @@ from cyclopts import Parameter
 
 import accounting_analytics as aa
 from accounting_analytics.cli.loading import connect_source, days_of_command, load_books, load_ledgers, load_report
-from accounting_analytics.cli.options import (
-    RECATEGORIZE,
-    BooksOrService,
-    Json,
-    RowLimit,
-    ZonedDays,
-    command,
-    commands,
-)
+from accounting_analytics.cli.options import BooksOrService, Json, RowLimit, ZonedDays
 from accounting_analytics.cli.output import (
     command_line,
     count_names,
@@ -31,6 +23,7 @@ from accounting_analytics.cli.output import (
     print_table,
     print_transactions,
 )
+from accounting_analytics.cli.sections import RECATEGORIZE, command, commands
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError, PlanError
 from accounting_analytics.core.messages import count_of, did_you_mean, quote, shorten

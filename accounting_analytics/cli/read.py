@@ -30,8 +30,6 @@ from accounting_analytics.cli.loading import (
     say_movements,
 )
 from accounting_analytics.cli.options import (
-    DELIVER,
-    READ,
     AgedLedgers,
     BooksOrService,
     BudgetFile,
@@ -42,8 +40,6 @@ from accounting_analytics.cli.options import (
     RefusedBooks,
     Service,
     ZonedDays,
-    command,
-    commands,
 )
 from accounting_analytics.cli.output import (
     console,
@@ -55,6 +51,7 @@ from accounting_analytics.cli.output import (
     print_statement,
     print_table,
 )
+from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.core.errors import (
     BooksDoNotTieError,
     EmptyPeriodError,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import os
-import stat
 import time
 from http import HTTPStatus
 from pathlib import Path
@@ -14,14 +12,16 @@ from urllib.parse import quote_plus, urlencode
 import msgspec
 
 from accounting_analytics.client.http import HttpSender, Request, check_url, header_text
-from accounting_analytics.client.secret import Secret
+from accounting_analytics.client.secret import Secret, read_secret_file
 from accounting_analytics.core.errors import AuthenticationError, ConfigurationError, ProtocolError, StatusError
 from accounting_analytics.core.messages import fit_terminal, quote
 
 if TYPE_CHECKING:
+    import os
+
     import httpx
 
-    from accounting_analytics.client.limits import Deadline
+    from accounting_analytics.client.rate_and_time_limits import Deadline
 
 _RENEW_EARLY = 60.0
 _RENEW_EARLY_SHARE = 10
@@ -169,25 +169,3 @@ class _Issued(msgspec.Struct):
 
     def __repr__(self) -> str:
         return "_Issued('***')"
-
-
-def read_secret_file(file: Path, name: str) -> str:
-    """Read a secret from a file that only its owner can read."""
-    try:
-        mode = file.stat().st_mode
-        secret = file.read_text(encoding="utf-8").strip()
-    except (OSError, ValueError) as error:  # ValueError: it is not text, or the path has a NUL character
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigurationError(f"the {name} file {quote(str(file))} cannot be read: {reason}") from None
-    require_private(file, mode)
-    if not secret:
-        raise ConfigurationError(f"the {name} file {file} is empty")
-    return secret
-
-
-def require_private(file: Path, mode: int) -> None:
-    """Refuse a file with a secret that other users can read."""
-    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise ConfigurationError(
-            f"{file} contains a secret and can be read by others; protect it with: chmod 600 {file}"
-        )

@@ -27,7 +27,7 @@ from weakref import WeakSet
 import httpx
 import msgspec
 
-from accounting_analytics.client.limits import STATUSES_WITH_RETRY_AFTER, RateLimiter
+from accounting_analytics.client.rate_and_time_limits import STATUSES_WITH_RETRY_AFTER, RateLimiter
 from accounting_analytics.client.secret import masked
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError
 from accounting_analytics.core.errors import (
@@ -55,7 +55,7 @@ from accounting_analytics.core.messages import printable, shorten
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from accounting_analytics.client.limits import CallLimits, Deadline
+    from accounting_analytics.client.rate_and_time_limits import CallLimits, Deadline
     from accounting_analytics.client.secret import Secret
 
 Answer = TypeVar("Answer")

@@ -14,7 +14,7 @@ import msgspec
 
 from accounting_analytics.client.auth import Credentials
 from accounting_analytics.client.http import MIB, HttpSender, Request, check_url, header_text
-from accounting_analytics.client.limits import CallLimits
+from accounting_analytics.client.rate_and_time_limits import CallLimits
 from accounting_analytics.client.records import (
     CashFlowReport,
     Ledger,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from accounting_analytics.client.limits import Deadline, Quota
+    from accounting_analytics.client.rate_and_time_limits import Deadline, Quota
     from accounting_analytics.core.periods import DateLike, ZoneLike
 
 MAX_LIMIT = 1000

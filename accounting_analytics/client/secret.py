@@ -1,14 +1,19 @@
-"""Secrets: sent in the Authorization header, and masked wherever they could be printed."""
+"""Secrets: read from private files, sent in the Authorization header, and masked where they could be printed."""
 
 from __future__ import annotations
 
+import os
 import re
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
-from urllib.parse import quote, quote_plus
+from urllib import parse
 
 import httpx
+
+from accounting_analytics.core.errors import ConfigurationError
+from accounting_analytics.core.messages import quote
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -55,7 +60,7 @@ class Secret(httpx.Auth):
 
 def masked(text: str, secrets: Iterable[Secret]) -> str:
     """Mask every secret in a text, even if percent-encoded."""
-    encoded = {encode(secret.reveal()) for secret in secrets for encode in (str, quote, quote_plus)} - {""}
+    encoded = {encode(secret.reveal()) for secret in secrets for encode in (str, parse.quote, parse.quote_plus)} - {""}
     for value in sorted(encoded, key=len, reverse=True):
         # a short secret may be part of an ordinary word: it is masked only as a whole word
         pattern = re.escape(value) if len(value) >= _MIN_UNAMBIGUOUS_LENGTH else rf"(?<!\w){re.escape(value)}(?!\w)"
@@ -77,3 +82,25 @@ def is_secret_parameter(name: str, value: object, secrets: Iterable[Secret]) -> 
     text = str(value).strip()
     is_known = any(text == secret.reveal() for secret in secrets)
     return is_known or bool(_SECRET_NAME.search(name)) or text.lower().startswith("bearer ")
+
+
+def read_secret_file(file: Path, name: str) -> str:
+    """Read a secret from a file that only its owner can read."""
+    try:
+        mode = file.stat().st_mode
+        secret = file.read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:  # ValueError: it is not text, or the path has a NUL character
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigurationError(f"the {name} file {quote(str(file))} cannot be read: {reason}") from None
+    require_private(file, mode)
+    if not secret:
+        raise ConfigurationError(f"the {name} file {file} is empty")
+    return secret
+
+
+def require_private(file: Path, mode: int) -> None:
+    """Refuse a file with a secret that other users can read."""
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise ConfigurationError(
+            f"{file} contains a secret and can be read by others; protect it with: chmod 600 {file}"
+        )

@@ -11,15 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import platformdirs
 
-from accounting_analytics.client.auth import (
-    ClientCredentials,
-    Credentials,
-    TokenFile,
-    read_secret_file,
-    require_private,
-)
+from accounting_analytics.client.auth import ClientCredentials, Credentials, TokenFile
 from accounting_analytics.client.ledger_client import LedgerClient
-from accounting_analytics.client.secret import MASK
+from accounting_analytics.client.secret import MASK, read_secret_file, require_private
 from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.core.messages import HEADING, is_heading, quote
 from accounting_analytics.core.money import DEFAULT_SCALE, MAX_SCALE

@@ -1,4 +1,4 @@
-"""Settings of DuckDB connections, and names of files for DuckDB."""
+"""Settings that keep DuckDB from downloading, and escaped names of files."""
 
 from __future__ import annotations
 

@@ -168,9 +168,9 @@ def _similar_zone_name(text: str) -> str | None:
 
 
 def _is_fixed_abbreviation(name: str) -> bool:
-    """Return whether a name such as EST has no summer time.
+    """Return whether a zone is an abbreviation without summer time, such as EST.
 
-    UTC and GMT do not count, because their offset is zero.
+    UTC and GMT are none, because their offset is zero.
     """
     winter, summer = (instant.astimezone(zone(name)) for instant in (_JANUARY, _JULY))
     return winter.tzname() == summer.tzname() == name and bool(winter.utcoffset())

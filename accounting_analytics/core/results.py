@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from accounting_analytics.core.column_conversion import exact_floats
-from accounting_analytics.core.html_tables import TABLE_STYLE, html_table
 from accounting_analytics.core.messages import fit_terminal, printable, wrap_lines
+from accounting_analytics.core.printed_tables import TABLE_STYLE, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -114,7 +114,7 @@ class Workbook:
         of_text: Any,  # noqa: ANN401 (a format)
         of_amount: Any,  # noqa: ANN401 (a format)
     ) -> None:
-        """Write a cell with its type, or as text if Excel changes it."""
+        """Write a cell with its type, or as text if Excel would change it."""
         if isinstance(value, Decimal):
             if has_too_many_digits(value):
                 worksheet.write_string(*place, f"{value:,f}", of_amount)

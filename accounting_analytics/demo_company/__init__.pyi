@@ -1,4 +1,5 @@
 from .end_to_end_run import run_demo
-from .served_company import DemoCompany, demo, open_lab
+from .lab import open_lab
+from .served_company import DemoCompany, demo
 
 __all__ = ["DemoCompany", "demo", "open_lab", "run_demo"]

@@ -5,10 +5,6 @@ from __future__ import annotations
 import atexit
 import csv
 import datetime as dt
-import os
-import signal
-import subprocess
-import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,7 +14,6 @@ import msgspec
 
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.core.chart_of_accounts import RequiredLedger
-from accounting_analytics.core.errors import ConfigurationError
 from accounting_analytics.core.messages import fit_terminal
 from accounting_analytics.core.periods import Period, period_label
 from accounting_analytics.service.database import Store, read_instance
@@ -133,30 +128,6 @@ def demo(*, database: str | Path | None = None) -> DemoCompany:
     return DemoCompany(None if database is None else Path(database))
 
 
-def open_lab(folder: str | Path = "notebooks") -> int:
-    """Open JupyterLab on a folder of notebooks; return its exit code.
-
-    JupyterLab asks before Ctrl-C ends it; SIGTERM ends both immediately. Call this in the main thread.
-    """
-    notebooks = Path(folder)
-    if not notebooks.is_dir():
-        raise ConfigurationError(
-            f"folder {str(notebooks)!r} does not exist; run this in a checkout of the project, or after: "
-            "accounting-analytics notebooks copy ."
-        )
-    with demo() as company:
-        command = [sys.executable, "-m", "jupyterlab", str(notebooks), "--ServerApp.ip=127.0.0.1"]
-        if os.name == "posix" and os.geteuid() == 0:
-            command.append("--allow-root")  # containers often have no other user; JupyterLab listens on loopback only
-        lab = subprocess.Popen(command, env=os.environ | company.environment())  # noqa: S603 (our own interpreter)
-        signal.signal(signal.SIGTERM, lambda *_: lab.terminate())
-        while True:
-            try:
-                return lab.wait()
-            except KeyboardInterrupt:
-                continue  # JupyterLab receives it too, and asks for confirmation
-
-
 def _post_books(database: Path) -> str:
     """Post the company's books if missing; return a new access token."""
     with Store.open(database) as store:
@@ -180,7 +151,7 @@ def _post_books(database: Path) -> str:
 
 
 def _ledgers() -> Iterator[NewLedger]:
-    """Yield the further ledgers, parents first; the service completes financial accounts."""
+    """Yield the ledgers beside the required ones, parents first."""
     with (_FILES / "ledgers.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             is_financial = bool(row["financial_account_type"])

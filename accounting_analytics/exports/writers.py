@@ -6,12 +6,13 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from accounting_analytics.core.edited_files import BYTE_ORDER_MARK, CONVERTED, FORMULA_START, GUARD
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
-from accounting_analytics.core.sheets import BYTE_ORDER_MARK, CONVERTED, FORMULA_START, GUARD
 from accounting_analytics.exports.manifest import ExportedFile, file_sha256, totals
 from accounting_analytics.exports.outputs import OutputFile
-from accounting_analytics.exports.star_schema.build import INSTANT, STAR_SCHEMA, TEXT, THREADS, text_literal
+from accounting_analytics.exports.star_schema.build import THREADS, text_literal
+from accounting_analytics.exports.star_schema.tables import INSTANT, STAR_SCHEMA, TEXT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from accounting_analytics.exports.manifest import Manifest
-    from accounting_analytics.exports.star_schema.build import StarTable
+    from accounting_analytics.exports.star_schema.tables import StarTable
 
 
 def write_parquet(database: duckdb.DuckDBPyConnection, folder: Path, manifest: Manifest) -> Iterator[ExportedFile]:

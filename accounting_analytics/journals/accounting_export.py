@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.journals.export_cells import ExportRow
-    from accounting_analytics.journals.file_books import FileBooks
+    from accounting_analytics.journals.file_entries import FileEntries
 
 HEADINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "quickbooks": {
@@ -54,7 +54,7 @@ _CURRENCY = ("currency", "currency code", "transaction currency")
 _SHOWN_ROWS, _MAX_NAMED = 3, 3
 
 
-class AccountingExport(NamedTuple):
+class AccountingExportChoices(NamedTuple):
     """Decisions of a person about a file; None is not stated."""
 
     kind: str
@@ -97,7 +97,7 @@ def _sums(lines: Sequence[_ExportLine]) -> tuple[int, int]:
     return sum(line.debit for line in lines), sum(line.credit for line in lines)
 
 
-def read_accounting_export(given: AccountingExport, books: FileBooks) -> tuple[dt.date, dt.date]:
+def read_accounting_export(given: AccountingExportChoices, books: FileEntries) -> tuple[dt.date, dt.date]:
     """Read the entries of a journal report; return its first and last day.
 
     The lines of each entry must sum to its totals, and all lines to the last totals.
@@ -137,7 +137,7 @@ def _is_heading(row: ExportRow, columns: Mapping[str, str]) -> bool:
     return all(row.cells[columns[name]] == columns[name] for name in _REQUIRED)
 
 
-def _check_currency(rows: Sequence[ExportRow], given: AccountingExport, books: FileBooks) -> None:
+def _check_currency(rows: Sequence[ExportRow], given: AccountingExportChoices, books: FileEntries) -> None:
     """Refuse a file in another currency; note lines with other currencies."""
     column = next((heading for heading in rows[0].cells if heading.casefold() in _CURRENCY), None)
     found = dict.fromkeys(row.cells[column].upper() for row in rows if row.cells[column]) if column else {}
@@ -152,7 +152,7 @@ def _check_currency(rows: Sequence[ExportRow], given: AccountingExport, books: F
 
 
 def _require_decisions(
-    rows: Sequence[ExportRow], columns: Mapping[str, str], given: AccountingExport, books: FileBooks
+    rows: Sequence[ExportRow], columns: Mapping[str, str], given: AccountingExportChoices, books: FileEntries
 ) -> None:
     """Refuse missing decisions, with readings of lines, and unknown accounts."""
     days = [(row.place, cell) for row in rows if (cell := row.cells[columns["date"]])]
@@ -191,7 +191,7 @@ def path_of(name: str, accounts: Mapping[str, str]) -> str | None:
 class _EntryReader:
     """Reads rows into entries: lines, totals, numbers of entries, and rows that end them."""
 
-    def __init__(self, given: AccountingExport, columns: Mapping[str, str], books: FileBooks) -> None:
+    def __init__(self, given: AccountingExportChoices, columns: Mapping[str, str], books: FileEntries) -> None:
         self._given, self._columns, self._books = given, columns, books
         forms = StatedForms(given.date_order, given.decimal_mark, given.currency, books.options.scale)
         self._amounts = forms.amounts()
@@ -306,7 +306,7 @@ class _EntryReader:
         return [format_amount(from_minor_units(amount, self._books.options.scale)) for amount in units]
 
 
-def _add_entries(entries: Sequence[_Entry], given: AccountingExport, books: FileBooks) -> list[ReadDay]:
+def _add_entries(entries: Sequence[_Entry], given: AccountingExportChoices, books: FileEntries) -> list[ReadDay]:
     """Add entries to the books; leave out those without amounts."""
     days, cells = [], DayCells(given.date_order or "")
     local, counts, empty = zone(books.options.time_zone), Counter[str](), []

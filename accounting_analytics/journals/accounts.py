@@ -30,7 +30,7 @@ from accounting_analytics.core.messages import join_ids
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.journals.file_books import FileBooks, FileErrors
+    from accounting_analytics.journals.file_entries import FileEntries, FileErrors
 
 _MAX_ACCOUNTS = 30
 _MAX_NAMED = 4
@@ -203,7 +203,7 @@ def map_accounts(
     return AccountMapping(mapped, chart.new, [name for name in opened if name != chart.opening_balance.name])
 
 
-def check_transactions(books: FileBooks, accounts: Mapping[str, Account]) -> None:
+def check_transactions(books: FileEntries, accounts: Mapping[str, Account]) -> None:
     """Refuse a file that states transactions of accounts that have none."""
     for name, locations in books.transactions.items():
         if accounts[name].financial_account_type is None:
@@ -215,7 +215,7 @@ def check_transactions(books: FileBooks, accounts: Mapping[str, Account]) -> Non
     books.errors.raise_if_any()
 
 
-def refuse_without_cash(books: FileBooks) -> NoReturn:
+def refuse_without_cash(books: FileEntries) -> NoReturn:
     """Refuse a file without a cash account; name the likely ones."""
     likely = likely_cash(books.accounts)
     named = f"likely: {join_ids(likely, limit=_MAX_NAMED)}" if likely else "none of them looks like one"

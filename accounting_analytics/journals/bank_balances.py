@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Iterator, Sequence
 
-    from accounting_analytics.journals.file_books import FileErrors
+    from accounting_analytics.journals.file_entries import FileErrors
 
 _LEAST, _RUNNING = 2, "the balance"
 _OPENING = re.compile(r"\b(open|start|begin|previous|brought)|balance forward", re.IGNORECASE)

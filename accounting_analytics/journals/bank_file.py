@@ -22,7 +22,7 @@ from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.journals.accounts import REQUIRED_ACCOUNTS, type_of_path
 from accounting_analytics.journals.bank_balances import BankRow, StatedBalance, check_balances
-from accounting_analytics.journals.bank_columns import (
+from accounting_analytics.journals.bank_column_checks import (
     booked_rows,
     booking_advice,
     check_fees,
@@ -42,9 +42,9 @@ from accounting_analytics.journals.export_days import DATE_ORDERS, DayCells, Rea
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from accounting_analytics.journals.bank_columns import BankFile
+    from accounting_analytics.journals.bank_column_checks import BankFileChoices
     from accounting_analytics.journals.export_cells import AmountCells, ExportFile, ExportRow
-    from accounting_analytics.journals.file_books import FileBooks
+    from accounting_analytics.journals.file_entries import FileEntries
 
 _SHOWN_ROWS = 3
 _MAX_NAMED = 3
@@ -82,7 +82,7 @@ class BankDays(NamedTuple):
     books_start: dt.date | None
 
 
-def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
+def read_bank_file(given: BankFileChoices, books: FileEntries) -> BankDays:
     """Read booked rows as entries without category, after the opening balance."""
     errors = books.errors
     file = read_export(books.path, [[heading] for heading in given.headings()], errors, given.encoding)
@@ -118,7 +118,7 @@ def read_bank_file(given: BankFile, books: FileBooks) -> BankDays:
     return BankDays(first, last, None if checked.opening is None else first)
 
 
-def _chosen_rows(file: ExportFile, given: BankFile, books: FileBooks) -> list[ExportRow]:
+def _chosen_rows(file: ExportFile, given: BankFileChoices, books: FileEntries) -> list[ExportRow]:
     """Return selected rows with text; refuse repeated headings of other tables."""
     chosen = []
     others = 0
@@ -140,7 +140,7 @@ def _chosen_rows(file: ExportFile, given: BankFile, books: FileBooks) -> list[Ex
     return chosen
 
 
-def _missing_decisions(rows: Sequence[ExportRow], given: BankFile, scale: int) -> Iterator[str]:
+def _missing_decisions(rows: Sequence[ExportRow], given: BankFileChoices, scale: int) -> Iterator[str]:
     """Describe missing decisions, and the first rows by each reading."""
     first = rows[:_SHOWN_ROWS]
     for name in ("date", "text", "amount"):
@@ -168,7 +168,7 @@ def _direction_readings(columns: Sequence[str], shown: str, sides: Mapping[str, 
 class _BankRowReader:
     """Reads rows: entries, balances, totals that agree, and texts without an amount."""
 
-    def __init__(self, given: BankFile, books: FileBooks) -> None:
+    def __init__(self, given: BankFileChoices, books: FileEntries) -> None:
         self._given, self._books = given, books
         self._days, self._is_utc = DayCells(given.date_order or ""), bool(_IN_UTC.search(given.date or ""))
         self.amounts = given.forms(books.options.scale).amounts()
@@ -353,7 +353,7 @@ def _is_day(text: str) -> bool:
     return any(read_moment(text, order) is not None for order in DATE_ORDERS)
 
 
-def _directions(given: BankFile, row: ExportRow) -> dict[str, str]:
+def _directions(given: BankFileChoices, row: ExportRow) -> dict[str, str]:
     """Return the direction of each amount column in a row."""
     direction = given.direction
     if isinstance(direction, Mapping):
@@ -382,7 +382,7 @@ def _signed(units: int, word: str, cell: str) -> int:
     return units if word == "in" else -units
 
 
-def _given_balances(given: BankFile, books: FileBooks) -> Iterator[StatedBalance]:
+def _given_balances(given: BankFileChoices, books: FileEntries) -> Iterator[StatedBalance]:
     """Yield the balances that a person states, without a place."""
     for label, amount in (("opening", given.opening), ("closing", given.closing)):
         if amount is not None:
@@ -399,7 +399,7 @@ def _stated_balances(file: ExportFile, amounts: AmountCells) -> Iterator[StatedB
 
 
 def _add_entries(
-    rows: Sequence[BankRow], opening: int | None, first: dt.date, given: BankFile, books: FileBooks
+    rows: Sequence[BankRow], opening: int | None, first: dt.date, given: BankFileChoices, books: FileEntries
 ) -> None:
     """Add the opening balance, and an entry for each booked row."""
     own = hashlib.sha256(given.account.encode()).hexdigest()[:8]
@@ -421,7 +421,7 @@ def _add_entries(
         books.add(row.place, entry_id, row.moment, row.text, NewLine(other, -row.units, row.text))
 
 
-def _start_of(day: dt.date, books: FileBooks) -> dt.date:
+def _start_of(day: dt.date, books: FileEntries) -> dt.date:
     """Return a day's midnight; the day, meaning noon, if clocks skip it."""
     midnight = dt.datetime.combine(day, dt.time())
     try:

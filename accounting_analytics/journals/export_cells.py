@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from accounting_analytics.journals.file_books import FileErrors
+    from accounting_analytics.journals.file_entries import FileErrors
 
 DECIMAL_MARKS = (".", ",")
 

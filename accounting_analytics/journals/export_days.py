@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.journals.file_books import FileErrors
+    from accounting_analytics.journals.file_entries import FileErrors
 
 DATE_ORDERS = ("day month year", "month day year", "year month day")
 

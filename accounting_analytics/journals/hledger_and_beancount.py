@@ -28,7 +28,7 @@ from accounting_analytics.journals.entries import NewLine, NewTransaction, to_un
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from accounting_analytics.journals.file_books import FileBooks, FileErrors
+    from accounting_analytics.journals.file_entries import FileEntries, FileErrors
 
 HLEDGER_SUFFIXES = frozenset({".journal", ".j", ".hledger", ".ledger", ".dat"})
 BEANCOUNT_SUFFIXES = frozenset({".beancount", ".bean"})
@@ -101,7 +101,7 @@ class JournalEntry(NamedTuple):
         return f"{self.date} {self.description!r}"
 
 
-def read_hledger_journal(path: Path, books: FileBooks) -> None:
+def read_hledger_journal(path: Path, books: FileEntries) -> None:
     """Read a journal with ``hledger print``, which resolves includes, amounts and prices."""
     errors, program = books.errors, find_program("hledger")
     if program is None:
@@ -194,7 +194,7 @@ def _quantity(amount: dict[str, Any]) -> Decimal:
     return EXACT.scaleb(Decimal(quantity["decimalMantissa"]), -quantity["decimalPlaces"])
 
 
-def read_beancount(path: Path, books: FileBooks) -> None:
+def read_beancount(path: Path, books: FileEntries) -> None:
     """Read the postings of a checked file, with values at cost or price."""
     errors = books.errors
     _run_beancount("bean-check", [], path, errors)
@@ -245,7 +245,7 @@ def _run_beancount(name: str, options: list[str], path: Path, errors: FileErrors
     return finished.stdout
 
 
-def _add_journal(books: FileBooks, entries: Sequence[JournalEntry], types: Mapping[str, str]) -> None:
+def _add_journal(books: FileEntries, entries: Sequence[JournalEntry], types: Mapping[str, str]) -> None:
     """Add a journal's lines in one commodity; `types` declares account types."""
     identified = _in_commodity(_without_virtual(_identified(entries), books), books)
     zeros = [entry for entry in identified.values() if len(entry.postings) == 1 and not entry.postings[0].value]
@@ -274,7 +274,7 @@ def _posting_text(entry: JournalEntry, posting: PricedPosting) -> str:
     return f"{entry.date}\x1f{entry.description}\x1f{posting.account}\x1f{quantity}\x1f{posting.commodity}"
 
 
-def _without_virtual(entries: dict[str, JournalEntry], books: FileBooks) -> dict[str, JournalEntry]:
+def _without_virtual(entries: dict[str, JournalEntry], books: FileEntries) -> dict[str, JournalEntry]:
     """Drop virtual postings, or keep and balance them, as the options say."""
     postings = [posting for entry in entries.values() for posting in entry.postings]
     count = sum(posting.is_virtual for posting in postings)
@@ -313,7 +313,7 @@ def _counterparts(entry: JournalEntry) -> list[PricedPosting]:
     ]
 
 
-def _in_commodity(entries: dict[str, JournalEntry], books: FileBooks) -> dict[str, JournalEntry]:
+def _in_commodity(entries: dict[str, JournalEntry], books: FileEntries) -> dict[str, JournalEntry]:
     """Keep entries in the selected or only commodity; zeros belong to any."""
     commodity = books.options.commodity
     postings = [posting for entry in entries.values() for posting in entry.postings]
@@ -356,8 +356,8 @@ def _counted(commodities: Counter[str]) -> str:
     return ", ".join(f"{name or '(no commodity)'} ({count})" for name, count in commodities.most_common())
 
 
-def _check_days(entries: Mapping[str, JournalEntry], books: FileBooks) -> None:
-    """Refuse or note postings of several days; note entries on another day."""
+def _check_days(entries: Mapping[str, JournalEntry], books: FileEntries) -> None:
+    """Refuse entries whose postings have several days, unless the entry's day is chosen."""
     several = {entry_id: entry for entry_id, entry in entries.items() if len(entry.days()) > 1}
     moved = [entry for entry in entries.values() if len(entry.days()) == 1 and entry.days() != [entry.date]]
     if moved:
@@ -383,7 +383,7 @@ def _check_days(entries: Mapping[str, JournalEntry], books: FileBooks) -> None:
         )
 
 
-def _add_lines(entries: Mapping[str, JournalEntry], books: FileBooks, types: Mapping[str, str]) -> None:
+def _add_lines(entries: Mapping[str, JournalEntry], books: FileEntries, types: Mapping[str, str]) -> None:
     """Add lines rounded to the scale, and remainders of entries with prices."""
     changes: defaultdict[str, Decimal] = defaultdict(Decimal)
     remainders = []
@@ -408,7 +408,7 @@ def _add_lines(entries: Mapping[str, JournalEntry], books: FileBooks, types: Map
 
 
 def _line(
-    posting: PricedPosting, units: int, entry: JournalEntry, books: FileBooks, types: Mapping[str, str]
+    posting: PricedPosting, units: int, entry: JournalEntry, books: FileEntries, types: Mapping[str, str]
 ) -> NewLine:
     status = "reviewed" if posting.is_reviewed else "unreviewed"
     transaction = NewTransaction(entry.description, review_status=status)
@@ -416,14 +416,14 @@ def _line(
     return NewLine(account, units, posting.comment, transaction)
 
 
-def _rounded(posting: PricedPosting, changes: defaultdict[str, Decimal], books: FileBooks) -> int:
+def _rounded(posting: PricedPosting, changes: defaultdict[str, Decimal], books: FileEntries) -> int:
     """Round a posting to minor units; add the change to its account."""
     rounded = EXACT.quantize(posting.value, _quantum(books.options.scale))
     changes[posting.account] = EXACT.add(changes[posting.account], EXACT.subtract(rounded, posting.value))
     return to_units(rounded, books.options.scale)
 
 
-def _exact(posting: PricedPosting, books: FileBooks) -> int:
+def _exact(posting: PricedPosting, books: FileEntries) -> int:
     """Convert a posting to minor units; refuse to lose a digit."""
     scale = books.options.scale
     parsed = parse_amount(posting.value, MAX_SCALE)
@@ -442,7 +442,7 @@ def _quantum(scale: int) -> Decimal:
 
 
 def _tolerance(entry: JournalEntry, scale: int) -> int:
-    """Return the allowed imbalance: one coarsest unit for each posting."""
+    """Allow each posting one unit of the least exact amount."""
     exponents = [
         int(posting.value.as_tuple().exponent)
         for posting in entry.postings
@@ -451,7 +451,7 @@ def _tolerance(entry: JournalEntry, scale: int) -> int:
     return int(10 ** max(scale + max(exponents, default=-scale), 0)) * len(entry.postings)
 
 
-def _note_rounding(changes: Mapping[str, Decimal], remainders: Sequence[int], books: FileBooks) -> None:
+def _note_rounding(changes: Mapping[str, Decimal], remainders: Sequence[int], books: FileEntries) -> None:
     """Note how much rounding changed accounts, and the remainders of entries."""
     scale = books.options.scale
     changed = sorted(((abs(change), account) for account, change in changes.items() if change), reverse=True)

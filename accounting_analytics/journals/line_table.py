@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from accounting_analytics.journals.file_books import FileBooks, FileErrors
+    from accounting_analytics.journals.file_entries import FileEntries, FileErrors
 
 REQUIRED_COLUMNS = ("entry_id", "datetime", "entry_description", "ledger", "debit_credit", "amount")
 TRANSACTION_COLUMNS = ("transaction_id", "transaction_description", "personal", "review_status", "source_account_id")
@@ -45,7 +45,7 @@ _Rows: TypeAlias = "Iterator[tuple[str, Sequence[Any]]]"
 """Rows of a file as (location, values in the order of the columns); no value is None."""
 
 
-def read_line_table(path: Path, books: FileBooks) -> None:
+def read_line_table(path: Path, books: FileEntries) -> None:
     """Read the rows of a line table; problems of a row are errors."""
     errors = books.errors
     columns, rows = _parquet_table(path, errors) if _is_parquet(path) else _csv_table(path, errors)
@@ -85,7 +85,7 @@ def _check_columns(columns: tuple[str, ...], errors: FileErrors) -> None:
 class _RowReader:
     """Reads rows with given columns into books; parses each distinct amount once."""
 
-    def __init__(self, columns: tuple[str, ...], books: FileBooks) -> None:
+    def __init__(self, columns: tuple[str, ...], books: FileEntries) -> None:
         self._books, self._units = books, dict[object, int]()
         at = {name: position for position, name in enumerate(columns)}
         self._required = itemgetter(*(at[name] for name in REQUIRED_COLUMNS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from accounting_analytics.journals.file_books import FileBooks, FileErrors, ReadOptions
+from accounting_analytics.journals.file_entries import FileEntries, FileErrors, ReadOptions
 from accounting_analytics.journals.hledger_and_beancount import (
     BEANCOUNT_SUFFIXES,
     HLEDGER_SUFFIXES,
@@ -28,9 +28,9 @@ _OF_JOURNALS = {
 """Options that only journals use."""
 
 
-def read_books(path: Path, options: ReadOptions = ReadOptions()) -> FileBooks:  # noqa: B008 (immutable)
+def read_books(path: Path, options: ReadOptions = ReadOptions()) -> FileEntries:  # noqa: B008 (immutable)
     """Read and check the accounts and entries of a file; post nothing."""
-    books = FileBooks(path, options)
+    books = FileEntries(path, options)
     books.require_readable()
     suffix = path.suffix.lower()
     if suffix in HLEDGER_SUFFIXES:

@@ -18,7 +18,7 @@ from accounting_analytics.core.load_metadata import CHARACTERS_REPLACED, NOISE_R
 from accounting_analytics.core.money import parse_amount
 from accounting_analytics.core.schemas import CashBalances, CashFlowLedgers, CashFlowLines, ExactReport
 from accounting_analytics.loading.arrow_lines import INSTANT, TEXT, require_in_period
-from accounting_analytics.loading.pages import instants_in_utc
+from accounting_analytics.loading.page_decoding import instants_in_utc
 from accounting_analytics.loading.request import requested_days
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 

@@ -22,6 +22,7 @@ from accounting_analytics.client import records as wire
 from accounting_analytics.client.ledger_client import MAX_LIMIT, restart_on_expired_token
 from accounting_analytics.client.records import flattened
 from accounting_analytics.core.chart_of_accounts import Hierarchy, RequiredLedger, display_order, required_ledger
+from accounting_analytics.core.day_ranges import DayRange, subtract_days
 from accounting_analytics.core.errors import (
     ExpiredPageTokenError,
     InputError,
@@ -29,7 +30,7 @@ from accounting_analytics.core.errors import (
     NotFoundError,
     ProtocolError,
 )
-from accounting_analytics.core.load_metadata import DayRange, Discovery, subtract_days
+from accounting_analytics.core.load_metadata import Discovery
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.periods import DAY, Period, as_utc, local_date, zone
 from accounting_analytics.core.progress import progress_bar, show_notice
@@ -604,9 +605,9 @@ def _last_accepted(accepted: dt.date, end: dt.date, is_accepted: Callable[[dt.da
 
 
 def _row(ledger: FoundLedger, types_of_tree: set[str], columns: Iterable[str]) -> dict[str, Any]:
-    """Return the columns of a ledger: its wire fields and discovery.
+    """Make the row of a ledger.
 
-    A ledger without a line has the type of its tree: a parent and its child have the same type.
+    A ledger without lines has the type of its parents or children, if they have only one.
     """
     known = ledger.fields
     return {name: getattr(known, name, None) for name in columns} | {

@@ -16,14 +16,9 @@ import pyarrow as pa
 
 from accounting_analytics.client.http import is_temporary
 from accounting_analytics.core.column_conversion import midnight_notes
+from accounting_analytics.core.day_ranges import DayRange, days_to_text
 from accounting_analytics.core.errors import ChangedWhileReadingError, ServiceError, with_context
-from accounting_analytics.core.load_metadata import (
-    CHARACTERS_REPLACED,
-    NOISE_REMOVED,
-    DayRange,
-    count_notes,
-    days_to_text,
-)
+from accounting_analytics.core.load_metadata import CHARACTERS_REPLACED, NOISE_REMOVED, count_notes
 from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.periods import Period, local_date, zone
 from accounting_analytics.core.progress import LoadProgress

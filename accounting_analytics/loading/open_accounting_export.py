@@ -21,9 +21,9 @@ from accounting_analytics.core.money import (
     to_minor_units,
 )
 from accounting_analytics.core.periods import Period, choose_zone
-from accounting_analytics.journals.accounting_export import HEADINGS, AccountingExport, read_accounting_export
+from accounting_analytics.journals.accounting_export import HEADINGS, AccountingExportChoices, read_accounting_export
 from accounting_analytics.journals.accounts import type_of_path
-from accounting_analytics.journals.file_books import FileBooks, ReadOptions
+from accounting_analytics.journals.file_entries import FileEntries, ReadOptions
 from accounting_analytics.loading.open_file import OUTCOME, books_of_file
 from accounting_analytics.reports.books.opening import GivenOpening
 
@@ -123,8 +123,8 @@ def open_accounting_export(
     day_zone = choose_zone(time_zone).name
     asked = None if period is None else to_period(period, "period", fiscal_year_start_month, time_zone=day_zone)
     digits = DEFAULT_SCALE if scale is None else check_scale(scale)
-    given = AccountingExport(kind, accounts, currency, date_order, decimal_mark, asked, encoding)
-    read = FileBooks(to_path(path, "path"), ReadOptions(time_zone=day_zone, scale=digits, outcome=OUTCOME))
+    given = AccountingExportChoices(kind, accounts, currency, date_order, decimal_mark, asked, encoding)
+    read = FileEntries(to_path(path, "path"), ReadOptions(time_zone=day_zone, scale=digits, outcome=OUTCOME))
     first, last = read_accounting_export(given, read)
     read.check()
     _compare_closing(read, closing, opening)
@@ -140,7 +140,7 @@ def open_accounting_export(
     )
 
 
-def _compare_closing(read: FileBooks, closing: Mapping[str, Decimal | int | str], opening: object) -> None:
+def _compare_closing(read: FileEntries, closing: Mapping[str, Decimal | int | str], opening: object) -> None:
     """Compare stated closing balances with opening ones and entries; note it."""
     if not closing:
         read.notes.append("no balance was compared with the entries (closing=)")

@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from accounting_analytics.core.arguments import require_type, to_path, to_texts
+from accounting_analytics.core.day_ranges import DayRange, days_to_text
 from accounting_analytics.core.fiscal_years import require_month, to_period
-from accounting_analytics.core.load_metadata import DayRange, days_to_text
 from accounting_analytics.core.messages import join_ids, printable
 from accounting_analytics.core.money import DEFAULT_SCALE, check_scale
 from accounting_analytics.core.periods import Period, choose_zone, local_date, zone
@@ -20,10 +20,10 @@ from accounting_analytics.journals.accounts import (
     opening_notes,
     refuse_without_cash,
 )
-from accounting_analytics.journals.file_books import FileErrors, ReadOptions
+from accounting_analytics.journals.file_entries import FileErrors, ReadOptions
 from accounting_analytics.journals.read_file import JOURNAL_SUFFIXES, digest_of, read_books
-from accounting_analytics.loading.file_lines import check_entries, ledgers_of_file, lines_of_file
-from accounting_analytics.loading.line_files import check_midnights
+from accounting_analytics.loading.frames_of_file import check_entries, ledgers_of_file, lines_of_file
+from accounting_analytics.loading.read_line_entries import check_midnights
 from accounting_analytics.loading.request import DEFAULT_EXPANSIONS
 from accounting_analytics.reports.books.extent import attach_load_metadata
 from accounting_analytics.reports.books.value import Books
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.core.periods import ZoneLike
-    from accounting_analytics.journals.file_books import FileBooks
+    from accounting_analytics.journals.file_entries import FileEntries
     from accounting_analytics.reports.books.value import PeriodLike
 
 OUTCOME = "nothing was read"
@@ -254,7 +254,7 @@ def _open(
 
 
 def books_of_file(
-    read: FileBooks,
+    read: FileEntries,
     days: Period,
     *,
     cash: Sequence[str] | None,
@@ -308,7 +308,7 @@ def books_of_file(
     return Books(lines, ledgers, **options)
 
 
-def _days(read: FileBooks, asked: Period | None) -> tuple[dt.date, Period]:
+def _days(read: FileEntries, asked: Period | None) -> tuple[dt.date, Period]:
     """Return the first entry's day, and known days: files are whole."""
     local = zone(read.options.time_zone)
     instants = [entry.datetime for entry in read.entries.values()]
@@ -319,7 +319,7 @@ def _days(read: FileBooks, asked: Period | None) -> tuple[dt.date, Period]:
     return first, Period(first, end, read.options.time_zone)
 
 
-def _notes(read: FileBooks) -> tuple[str, ...]:
+def _notes(read: FileEntries) -> tuple[str, ...]:
     """Write notes as sentences; name files that the digest does not cover."""
     own = ("line", "row")
     others = {place.partition(" line ")[0] for place in read.locations.values() if not place.startswith(own)}

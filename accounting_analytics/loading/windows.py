@@ -26,24 +26,24 @@ import pyarrow as pa
 from accounting_analytics.client.ledger_client import restart_on_expired_token
 from accounting_analytics.client.records import Ledger, LineEntryPage
 from accounting_analytics.client.strict_json import decode
+from accounting_analytics.core.day_ranges import DayRange, subtract_days
 from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
     ExpiredPageTokenError,
     InvalidRequestError,
     ProtocolError,
 )
-from accounting_analytics.core.load_metadata import DayRange, subtract_days
 from accounting_analytics.core.periods import DAY, Period
 from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats, require_in_period, sort_lines
 from accounting_analytics.loading.estimate import DensityEstimate, RequestsToCome
-from accounting_analytics.loading.pages import DECODING_THREADS, decode_page, decode_strictly
+from accounting_analytics.loading.page_decoding import DECODING_THREADS, decode_page, decode_strictly
 from accounting_analytics.loading.request import Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.loading.pages import DecodedPage
+    from accounting_analytics.loading.page_decoding import DecodedPage
     from accounting_analytics.loading.request import LoadRequest
 
 Work = TypeVar("Work")
@@ -184,7 +184,7 @@ class WindowReader:
                 if may_split and density is not None and should_split(window, density, len(pages)):
                     return split(window, density, self.request.in_flight)
         except ExpiredPageTokenError:
-            # half a window has half the pages, so its tokens need not live as long
+            # half a window has half the pages, which are read sooner
             return halve(window) if window.period.days > 1 else self.read_whole(window)
         return self._join(window, pages)
 

@@ -21,11 +21,11 @@ from accounting_analytics.core.load_metadata import Discovery
 from accounting_analytics.core.periods import DAY, Period, day_label, local_date, month_start, zone
 from accounting_analytics.loading.arrow_lines import lines_within
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
+from accounting_analytics.loading.follow_ledgers import load_whole_books_in_order
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, find_first_line, refresh_ledgers
 from accounting_analytics.loading.load import load_line_table
-from accounting_analytics.loading.ordered_load import load_in_order
+from accounting_analytics.loading.load_to_file import load_in_order
 from accounting_analytics.loading.request import LoadRequest
-from accounting_analytics.loading.whole_books import load_whole_books_in_order
 from accounting_analytics.local_books.reading_plan import (
     days_to_read,
     places_of,
@@ -221,7 +221,7 @@ class SyncedLines:
     def _check_first_line(self) -> None:
         """Note new lines before the first day of the books.
 
-        Balances are then those of the reports.
+        Balances then begin with those that the service reports.
         """
         reached_back, self.reaches_back = self.reaches_back, self._begins_with_the_first_line()
         first, earliest = self.period.start_date, self._discovery.first_day
@@ -340,7 +340,7 @@ class SyncedLines:
             due = (named & {*self.ledgers["id"]}) - read
 
     def _extend_to(self, lines: pa.Table) -> None:
-        """Extend the books to the latest line, unless the end was given."""
+        """Extend the books to the end of the latest line's month, unless the end was given."""
         latest = pc.max(lines["datetime"]).as_py()
         if latest is not None and self._options.last_day is None:
             day = local_date(latest, zone(self._time_zone))

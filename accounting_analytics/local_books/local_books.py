@@ -21,9 +21,9 @@ from accounting_analytics.core.periods import Period, day_label, days_label, par
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.local_books.drift import changes_of_closed_periods, compare_versions
 from accounting_analytics.local_books.lines_during_sync import SyncOptions
-from accounting_analytics.local_books.reading import VersionReader
 from accounting_analytics.local_books.sync import BooksSync
 from accounting_analytics.local_books.sync_result import SyncResult
+from accounting_analytics.local_books.version_reader import VersionReader
 from accounting_analytics.local_books.versions import ClosedPeriod, LineChanges, find_version
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from accounting_analytics.core.errors import AmountError, InputError
 from accounting_analytics.core.extras import import_extra
 from accounting_analytics.core.messages import printable, quote, shorten
 from accounting_analytics.core.money import to_floats
-from accounting_analytics.exports.star_schema.build import STAR_SCHEMA, all_views, build_star_schema, connect
+from accounting_analytics.exports.star_schema.build import all_views, build_star_schema, connect
+from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -117,7 +118,7 @@ class BooksQueries:
         """
         require_type(text, str, "query", _ALLOWED)
         with self._lock:
-            self._require_reading(text)
+            self._require_one_select(text)
             self._connection.execute("begin transaction read only")  # a SELECT may contain an INSERT
             try:
                 relation = self._connection.sql(text)
@@ -127,7 +128,7 @@ class BooksQueries:
             finally:
                 self._connection.execute("rollback")
 
-    def _require_reading(self, text: str) -> None:
+    def _require_one_select(self, text: str) -> None:
         try:
             statements = self._connection.extract_statements(text)
         except duckdb.Error as error:

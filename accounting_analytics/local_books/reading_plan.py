@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
-from accounting_analytics.core.load_metadata import DayRange, merge_days
+from accounting_analytics.core.day_ranges import DayRange, merge_days
 from accounting_analytics.core.periods import Period, local_date, zone
 from accounting_analytics.loading.arrow_lines import lines_within, with_local_dates
 from accounting_analytics.loading.request import PAGE_SIZE

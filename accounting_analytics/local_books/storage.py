@@ -22,9 +22,10 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from accounting_analytics.core.atomic_files import write_durably
+from accounting_analytics.core.day_ranges import DayRange, days_to_text
 from accounting_analytics.core.errors import BooksError, ChangedWhileReadingError, InputError
 from accounting_analytics.core.extras import import_extra
-from accounting_analytics.core.load_metadata import DayRange, days_to_text, to_table_metadata
+from accounting_analytics.core.load_metadata import to_table_metadata
 from accounting_analytics.core.messages import quote, shorten
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.loading.arrow_lines import are_within, line_schema, lines_within, sort_lines

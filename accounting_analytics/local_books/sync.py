@@ -18,7 +18,7 @@ from accounting_analytics.core.progress import progress_bar
 from accounting_analytics.loading.cash_flow_reports import load_report_if_changed
 from accounting_analytics.local_books.drift import compare_versions
 from accounting_analytics.local_books.lines_during_sync import SyncedLines
-from accounting_analytics.local_books.month_proof import compare_month
+from accounting_analytics.local_books.month_comparison import compare_month
 from accounting_analytics.local_books.reading_plan import days_to_read
 from accounting_analytics.local_books.versions import LineChanges, MonthRecord, Version
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import Period
     from accounting_analytics.local_books.drift import Drift
     from accounting_analytics.local_books.lines_during_sync import SyncOptions
-    from accounting_analytics.local_books.month_proof import Balances, ComparedMonth
+    from accounting_analytics.local_books.month_comparison import Balances, ComparedMonth
     from accounting_analytics.local_books.storage import BooksFolder
     from accounting_analytics.local_books.versions import StoredFile
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
@@ -91,7 +91,7 @@ class BooksSync:
         return instant
 
     def _choose_zone(self) -> str:
-        """Return the zone of the books; refuse another one."""
+        """Choose the zone at the first sync; later refuse another."""
         asked, last = self._options.time_zone, self._last
         if last is None:
             chosen = choose_zone(asked, self._client.time_zone)

@@ -79,12 +79,12 @@ def _prefer_saved_pictures(notebook: Any) -> None:  # noqa: ANN401 (nbformat's N
     mark = f'class="{SAVED_PICTURE}"'
     for cell in notebook.cells:
         outputs = cell.get("outputs", [])
-        drawn_again = [
+        replaced = [
             at
             for at, (output, after) in enumerate(pairwise(outputs))
             if PLOTLY_MIME in output.get("data", {}) and mark in after.get("data", {}).get("text/html", "")
         ]
-        for at in reversed(drawn_again):
+        for at in reversed(replaced):
             del outputs[at]
 
 

@@ -10,7 +10,7 @@ from accounting_analytics.core.amount_units import check_amounts_in
 from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.errors import EmptyPeriodError, IncompleteLoadError, InputError
 from accounting_analytics.core.messages import printable
-from accounting_analytics.pack.compared_books import ComparedBooks
+from accounting_analytics.pack.books_of_pack import ComparedBooks
 from accounting_analytics.pack.pack_content import GivenParts, make_content
 from accounting_analytics.pack.pack_page import check_sections, page_environment, render_page
 from accounting_analytics.pack.pack_periods import PackPeriods

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from accounting_analytics.core.amount_units import AmountsIn
-    from accounting_analytics.pack.compared_books import ComparedBooks
+    from accounting_analytics.pack.books_of_pack import ComparedBooks
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.pack.pack_pictures import PackPicture
     from accounting_analytics.pack.pack_sentences import Sentence

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.pack.compared_books import ComparedBooks, ComparedPeriod
+    from accounting_analytics.pack.books_of_pack import ComparedBooks, ComparedPeriod
     from accounting_analytics.pack.pack_content import PackContent
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reconciliation.completeness import Certificate

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from accounting_analytics.local_books.drift import Drift
-    from accounting_analytics.pack.compared_books import ComparedPeriod
+    from accounting_analytics.pack.books_of_pack import ComparedPeriod
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reports.books.book_lines import LineSource
     from accounting_analytics.reports.books.value import Books
@@ -280,7 +280,10 @@ def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTab
 
 
 def cash_accounts(cash: CashLines, period: Period) -> PackTable:
-    """Make the table of each cash account's balance at start and end."""
+    """Make the table of each cash account's balance at start and end.
+
+    Accounts whose balance is always zero are left out.
+    """
     daily, names = cash.balances(period), cash.statement.figures.ledgers
     before = daily.days[0] - DAY
     texts = {
@@ -307,14 +310,14 @@ def cash_accounts(cash: CashLines, period: Period) -> PackTable:
             change = replace(change, terms=(), signs=(), calculation=made_of, selections=selections, _load_entries=load)
         return PackRow(name, [make["start"], change, make["end"]], kind, title=title)
 
-    moved = {ledger_id: any(units) for ledger_id, units in daily.units.items()}
+    has_balance = {ledger_id: any(units) for ledger_id, units in daily.units.items()}
     rows = [
         row(ledger_id, names.name(ledger_id), [ledger_id], title=names.path(ledger_id))
         for ledger_id in cash.cash
-        if moved[ledger_id]
+        if has_balance[ledger_id]
     ]
     rows.append(row("cash", "Cash", cash.cash, "total"))
-    left_out = sum(not has_moved for has_moved in moved.values())
+    left_out = list(has_balance.values()).count(False)
     notes = [f"{count_of(left_out, 'account')} without balances left out."] if left_out else []
     heads = [amount_head(text, is_comparison=key == "change") for key, text in texts.items()]
     return make_table(ACCOUNTS, "Cash accounts", heads, rows, notes)

@@ -401,7 +401,7 @@ def _proposals(asked: OpenQueue, findings: Sequence[ListedFinding]) -> pd.DataFr
 
 
 def _notes(pasts: Pasts, right: int) -> Iterator[str]:
-    """Say what categories were compared with, and what decisions leave out."""
+    """Note how many categories were compared, and how many findings earlier decisions hide."""
     if pasts.clear:
         yield (
             f"{pasts.clear:,} transactions of these books had a clear past, and {pasts.followed:,} of them its "

@@ -16,10 +16,10 @@ import pandas as pd
 
 from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.column_conversion import local_midnights, total
+from accounting_analytics.core.edited_files import Column, SheetProblems, read_table, write_table
 from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.core.sheets import Column, SheetProblems, read_table, write_table
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
 from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.queue import TRANSFER_DAYS, exact_groups, local_days

@@ -16,13 +16,13 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import DEFAULT_SCALE, check_scale, parse_amount
 from accounting_analytics.core.periods import Period, choose_zone
 from accounting_analytics.journals.accounts import REQUIRED_ACCOUNTS, TYPE_OF_ROOT
-from accounting_analytics.journals.bank_columns import DIRECTIONS, BankFile
+from accounting_analytics.journals.bank_column_checks import DIRECTIONS, BankFileChoices
 from accounting_analytics.journals.bank_file import read_bank_file
 from accounting_analytics.journals.export_cells import DECIMAL_MARKS
 from accounting_analytics.journals.export_days import DATE_ORDERS
-from accounting_analytics.journals.file_books import FileBooks, ReadOptions
-from accounting_analytics.loading.line_files import check_midnights
+from accounting_analytics.journals.file_entries import FileEntries, ReadOptions
 from accounting_analytics.loading.open_file import OUTCOME, books_of_file
+from accounting_analytics.loading.read_line_entries import check_midnights
 from accounting_analytics.recategorization.decisions import each_of, propose, read_decisions
 from accounting_analytics.recategorization.queue import uncategorized_queue
 from accounting_analytics.recategorization.rules import Rules, load_rules
@@ -160,7 +160,7 @@ def open_bank_file(
     if period is not None:
         days = to_period(period, "period", fiscal_year_start_month, time_zone=zone_name)
     digits = DEFAULT_SCALE if scale is None else check_scale(scale)
-    given = BankFile(
+    given = BankFileChoices(
         account=_account(account),
         currency=_text(currency, "currency", "pass its code, such as 'USD'"),
         date=date,
@@ -179,7 +179,7 @@ def open_bank_file(
         encoding=encoding,
     )
     options = ReadOptions(time_zone=zone_name, scale=digits, midnights=midnights, outcome=OUTCOME)
-    read = FileBooks(to_path(path, "path"), options)
+    read = FileEntries(to_path(path, "path"), options)
     of_file = read_bank_file(given, read)
     read.check()
     chosen = rules if rules is None or isinstance(rules, Rules) else load_rules(rules)
@@ -202,7 +202,7 @@ def open_bank_file(
     return books_of_file(read, known, **of_books)
 
 
-def _categorize(read: FileBooks, proposals: Any, books: Books) -> None:  # noqa: ANN401 (a frame of proposals)
+def _categorize(read: FileEntries, proposals: Any, books: Books) -> None:  # noqa: ANN401 (a frame of proposals)
     """Put the second line of each proposed entry on its category."""
     columns = (proposals[name] for name in ("journal_entry_id", "updated_category_ledger_id"))
     for entry_id, ledger_id in zip(*columns, strict=True):
@@ -263,7 +263,7 @@ def _texts(given: Mapping[str, str | Sequence[str]], name: str) -> dict[str, tup
     return {column: to_texts(texts) for column, texts in given.items()}
 
 
-def _direction(direction: object, columns: Sequence[str]) -> Any:  # noqa: ANN401 (one of the forms of BankFile)
+def _direction(direction: object, columns: Sequence[str]) -> Any:  # noqa: ANN401 (one of the forms of BankFileChoices)
     """Check the direction of the columns of amounts."""
     if direction is None:
         return None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 
 from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.edited_files import Column, Kind, read_table, write_table
 from accounting_analytics.core.errors import InputError, PlanError, RulesError
 from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import count_of
@@ -18,7 +19,6 @@ from accounting_analytics.core.money import DEFAULT_SCALE, format_amount, fracti
 from accounting_analytics.core.periods import as_utc
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import PlanItems, PlanTotals
-from accounting_analytics.core.sheets import Column, Kind, read_table, write_table
 from accounting_analytics.core.workbook import workbook_text
 from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (

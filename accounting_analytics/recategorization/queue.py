@@ -185,7 +185,7 @@ def transactions_with_categories(books: Books, ledgers: pd.DataFrame) -> pd.Data
 
 
 def _cash_transactions(line_entries: pd.DataFrame, ledgers: pd.DataFrame) -> pd.DataFrame:
-    """Select the transactions of cash ledgers, numbered anew."""
+    """Select the transactions of cash ledgers, with a new index."""
     transactions = line_entries[line_entries["transaction_id"].notna()]
     unknown = transactions.loc[~transactions["ledger_id"].isin(ledgers["id"]), "ledger_id"]
     if len(unknown):
@@ -372,9 +372,9 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.QueueGroups`: groups of counterparties, then likely transfers between own
-        accounts, then split transactions. ``amount`` is the exact sum of their ``uncategorized_amount``. It is not
-        what the counterparty was paid where part of an entry was withheld: that is the ``transaction_amount`` of the
-        queue, with which rules compare too. ``share`` is the part of a group in the uncategorized amount, without
+        accounts, then split transactions. ``amount`` is the exact sum of their ``uncategorized_amount``. If
+        part of an entry was withheld, the amount that was paid is the ``transaction_amount`` of the queue, with which
+        rules compare too. ``share`` is the part of a group in the uncategorized amount, without
         signs, and ``cumulative_share`` that of all groups up to this row. ``attrs["notes"]`` states how many decisions
         clear how much.
 

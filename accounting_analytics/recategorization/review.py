@@ -19,10 +19,10 @@ import traitlets
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.column_conversion import split_list
 from accounting_analytics.core.errors import AccountingAnalyticsError, InputError
-from accounting_analytics.core.html_tables import NOT_TYPESET
 from accounting_analytics.core.load_metadata import notes
 from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import from_minor_units
+from accounting_analytics.core.printed_tables import NOT_TYPESET
 from accounting_analytics.core.progress import is_interactive_kernel
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.recategorization.check_coding import CodingCheck
@@ -114,9 +114,9 @@ class Review(ReviewState, Result):
         return [ResultPart(lines, table)]
 
     def _repr_html_(self) -> str:
-        return figure_table_html(self._figures())
+        return figure_table_html(self._groups_table())
 
-    def _figures(self) -> FigureTable:
+    def _groups_table(self) -> FigureTable:
         """Make the table of the first groups, whose amounts unfold."""
         groups, shown = list(self.groups.items())[:_MAX_ROWS], self.frame.head(_MAX_ROWS)
         table = [

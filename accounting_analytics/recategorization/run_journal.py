@@ -183,7 +183,7 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
 def read_journal(path: str | Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> Journal:
     """Read a journal; refuse that of another instance or plan.
 
-    `missing` says what to do if the journal does not exist; without it, such a journal is empty.
+    `missing` is advice for the error if there is no journal; without it, the journal is then empty.
     """
     file = to_path(path, "journal")
     try:

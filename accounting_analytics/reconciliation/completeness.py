@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from accounting_analytics.core.column_conversion import exact_frame, split_lists, total
+from accounting_analytics.core.day_ranges import DayRange, parse_days
 from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.exact_sums import null_message
-from accounting_analytics.core.load_metadata import DayRange, books_notes, parse_days
+from accounting_analytics.core.load_metadata import books_notes
 from accounting_analytics.core.messages import TERMINAL_WIDTH, count_of, join_ids
 from accounting_analytics.core.money import DEFAULT_SCALE, format_amount
 from accounting_analytics.core.periods import DAY, Period, days_label, period_label

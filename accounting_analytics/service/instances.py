@@ -280,7 +280,7 @@ def _hash_secret(secret: str) -> bytes:
 
 
 def _add_token(connection: Connection, instance: Instance) -> str:
-    """Write a new access token in the transaction, and return it."""
+    """Write a new access token in the open transaction of the database, and return it."""
     key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     row = {
         "key": key,

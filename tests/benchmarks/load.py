@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import accounting_analytics as aa
-from accounting_analytics.loading.ordered_load import load_in_order
+from accounting_analytics.loading.load_to_file import load_in_order
 from accounting_analytics.loading.request import LoadRequest
 
 if TYPE_CHECKING:

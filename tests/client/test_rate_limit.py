@@ -34,7 +34,7 @@ def clock(monkeypatch):
             self.now += seconds
 
     clock = Clock()
-    monkeypatch.setattr("accounting_analytics.client.limits.time", clock)
+    monkeypatch.setattr("accounting_analytics.client.rate_and_time_limits.time", clock)
     return clock
 
 

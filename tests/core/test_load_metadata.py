@@ -12,15 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import accounting_analytics as aa
+from accounting_analytics.core.day_ranges import DayRange, subtract_days
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
-from accounting_analytics.core.load_metadata import (
-    LOAD_METADATA_KEY,
-    DayRange,
-    count_notes,
-    loaded_period,
-    read_load_metadata,
-    subtract_days,
-)
+from accounting_analytics.core.load_metadata import LOAD_METADATA_KEY, count_notes, loaded_period, read_load_metadata
 from accounting_analytics.reports.books.extent import Extent, changed_row_count, reasons_of_frame
 
 ENDS = st.one_of(

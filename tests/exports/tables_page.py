@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.exports.star_schema.build import STAR_SCHEMA
+from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
 PAGE = Path(__file__).parents[2] / "accounting_analytics" / "exports" / "tables.md"
 START = "<!-- written by: python tests/exports/tables_page.py -->\n"

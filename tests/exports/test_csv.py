@@ -7,7 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import accounting_analytics as aa
-from accounting_analytics.exports.star_schema.build import STAR_SCHEMA
+from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
 
 def rows_of(folder, table):

@@ -16,7 +16,7 @@ from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.exports.star_schema.build import STAR_SCHEMA
+from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
 ZONE = "America/New_York"
 LINES = "fact_line_entry/month={}/fact_line_entry.parquet"

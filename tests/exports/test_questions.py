@@ -11,7 +11,7 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import questions
 from accounting_analytics.exports.questions import QUESTIONS, Question
-from accounting_analytics.exports.star_schema.build import STAR_SCHEMA
+from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
 NOTHING = Decimal("0.00")
 

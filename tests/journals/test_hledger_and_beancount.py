@@ -14,7 +14,7 @@ import pytest
 
 from accounting_analytics.core.errors import ImportRefusedError
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.journals.file_books import ReadOptions
+from accounting_analytics.journals.file_entries import ReadOptions
 from accounting_analytics.journals.read_file import read_books
 
 DATA = Path(__file__).parents[2] / "data"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accounting_analytics.core.errors import ImportRefusedError, PeriodError
 from accounting_analytics.journals.entries import NewTag, NewTransaction
-from accounting_analytics.journals.file_books import ReadOptions
+from accounting_analytics.journals.file_entries import ReadOptions
 from accounting_analytics.journals.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
 from accounting_analytics.journals.read_file import read_books
 

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from accounting_analytics.core.schemas import LineEntries
-from accounting_analytics.loading.ordered_load import load_in_order
+from accounting_analytics.loading.load_to_file import load_in_order
 from accounting_analytics.loading.request import LoadRequest
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import ConfigurationError, InputError
-from accounting_analytics.local_books.reading import VersionReader
+from accounting_analytics.local_books.version_reader import VersionReader
 
 
 @pytest.fixture

@@ -1,16 +1,15 @@
-"""The star schema of exported books: its tables, and the database that has them.
+"""The database with the star schema of exported books.
 
 Each table is the query of its name in this folder, run by DuckDB. The queries read the books, ``source.line`` and the
 other tables of ``source``, and each other. Their amounts have 38 digits, so that no sum is rounded or too long; those
-of the tables have 18. A column that has the name of a dimension's key refers to that dimension (``KEYS``), so that BI
-tools relate the tables by themselves.
+of the tables have 18.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
@@ -24,289 +23,18 @@ from accounting_analytics.core.messages import count_of, join_ids, shorten
 from accounting_analytics.core.version import __version__
 from accounting_analytics.exports.books_to_export import arrow_table, compare_with_report, local_times, with_dates
 from accounting_analytics.exports.questions import QUESTIONS, Question
+from accounting_analytics.exports.star_schema.tables import AMOUNT, DIGITS, STAR_SCHEMA, VIEWS
 from accounting_analytics.reports.books.category_ledgers import uncategorized_ledgers
 from accounting_analytics.reports.books.merchants import merchants
 from accounting_analytics.reports.books.payees import parties_of_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     from accounting_analytics.exports.books_to_export import ExportedBooks
+    from accounting_analytics.exports.star_schema.tables import StarTable
 
-DIGITS = 18
-"""Digits of an amount: as many as Parquet stores in an INT64."""
-AMOUNT = f"decimal({DIGITS}, scale)"
-"""Type of an amount; its scale is that of the books."""
-TEXT, DATE, INSTANT, NUMBER, WHOLE, FLAG = "varchar", "date", "timestamptz", "integer", "bigint", "boolean"
-
-KEYS = {
-    "line_entry_id": "fact_line_entry",
-    "ledger_id": "dim_ledger",
-    "cash_ledger_id": "dim_cash_ledger",
-    "transaction_id": "dim_transaction",
-    "counterparty_id": "dim_counterparty",
-    "tag_id": "dim_tag",
-    "date": "dim_date",
-    "month": "dim_load",
-}
-"""Table whose rows a column of this name identifies."""
-
-
-class StarTable(NamedTuple):
-    """A fact, a dimension or a bridge, with its grain, its key and the types of its columns."""
-
-    name: str
-    grain: str
-    key: tuple[str, ...]
-    columns: Mapping[str, str]
-
-    @property
-    def references(self) -> dict[str, str]:
-        """Find the table that each foreign key refers to, by column."""
-        return {column: KEYS[column] for column in self.columns if KEYS.get(column, self.name) != self.name}
-
-    @property
-    def is_partitioned(self) -> bool:
-        """Tell whether each month of the table has a file."""
-        return "month" in self.references
-
-    def definition(self, scale: int, *, has_keys: bool) -> str:
-        """Write the statement that creates the table, optionally with its keys."""
-        parts = [f"{name} {dtype.replace('scale', str(scale))}" for name, dtype in self.columns.items()]
-        if has_keys:
-            parts.append(f"primary key ({', '.join(self.key)})")
-            parts += [f"foreign key ({name}) references {other} ({name})" for name, other in self.references.items()]
-        return f"create table {self.name} ({', '.join(parts)})"
-
-
-STAR_SCHEMA = (
-    StarTable(
-        "fact_line_entry",
-        "one line entry of the period",
-        ("line_entry_id",),
-        {
-            "line_entry_id": TEXT,
-            "month": TEXT,
-            "date": DATE,
-            "datetime_utc": INSTANT,
-            "ledger_id": TEXT,
-            "journal_entry_id": TEXT,
-            "transaction_id": TEXT,
-            "counterparty_id": TEXT,
-            "debit_credit": TEXT,
-            "amount": AMOUNT,
-            "signed_amount": AMOUNT,
-            "description": TEXT,
-            "journal_entry_description": TEXT,
-            "related_line_entry_id": TEXT,
-            "editable": FLAG,
-        },
-    ),
-    StarTable(
-        "fact_cash_flow_line",
-        "one category line of a journal entry that moved cash, without transfers between own accounts",
-        ("line_id",),
-        {
-            "line_id": TEXT,
-            "month": TEXT,
-            "date": DATE,
-            "datetime_utc": INSTANT,
-            "ledger_id": TEXT,
-            "cash_ledger_id": TEXT,
-            "journal_entry_id": TEXT,
-            "transaction_id": TEXT,
-            "counterparty_id": TEXT,
-            "amount": AMOUNT,
-            "journal_entry_description": TEXT,
-        },
-    ),
-    StarTable(
-        "fact_transfer",
-        "one own account that a journal entry moved money into (positive) or out of (negative) from another",
-        ("journal_entry_id", "cash_ledger_id"),
-        {
-            "journal_entry_id": TEXT,
-            "cash_ledger_id": TEXT,
-            "month": TEXT,
-            "date": DATE,
-            "datetime_utc": INSTANT,
-            "transaction_id": TEXT,
-            "counterparty_id": TEXT,
-            "amount": AMOUNT,
-            "journal_entry_description": TEXT,
-        },
-    ),
-    StarTable(
-        "fact_daily_balance",
-        "one day of one account that reports cash flow",
-        ("cash_ledger_id", "date"),
-        {
-            "cash_ledger_id": TEXT,
-            "month": TEXT,
-            "date": DATE,
-            "opening_balance": AMOUNT,
-            "movement": AMOUNT,
-            "closing_balance": AMOUNT,
-        },
-    ),
-    StarTable(
-        "fact_period_balance",
-        "one month of one account that reports cash flow; date is its last exported day",
-        ("cash_ledger_id", "date"),
-        {
-            "cash_ledger_id": TEXT,
-            "month": TEXT,
-            "start_date": DATE,
-            "date": DATE,
-            "starting_balance": AMOUNT,
-            "movement": AMOUNT,
-            "ending_balance": AMOUNT,
-        },
-    ),
-    StarTable(
-        "bridge_line_entry_tag",
-        "one tag of one line entry",
-        ("line_entry_id", "tag_id"),
-        {"line_entry_id": TEXT, "tag_id": TEXT, "month": TEXT},
-    ),
-    StarTable(
-        "dim_ledger",
-        "one ledger of the chart of accounts",
-        ("ledger_id",),
-        {
-            "ledger_id": TEXT,
-            "name": TEXT,
-            "path": TEXT,
-            "level": NUMBER,
-            "root_name": TEXT,
-            "parent_ledger_id": TEXT,
-            "parent_name": TEXT,
-            "type": TEXT,
-            "sub_type": TEXT,
-            "statement": TEXT,
-            "statement_section": TEXT,
-            "debit_credit": TEXT,
-            "financial_account_type": TEXT,
-            "sort_code": TEXT,
-            "display_order": NUMBER,
-            "is_cash": FLAG,
-            "is_transfer": FLAG,
-            "is_uncategorized": FLAG,
-            "is_required": FLAG,
-            "created_at_utc": INSTANT,
-        },
-    ),
-    StarTable(
-        "dim_cash_ledger",
-        "one ledger that reports cash flow",
-        ("cash_ledger_id",),
-        {
-            "cash_ledger_id": TEXT,
-            "cash_ledger_name": TEXT,
-            "cash_ledger_path": TEXT,
-            "financial_account_type": TEXT,
-            "type": TEXT,
-            "display_order": NUMBER,
-        },
-    ),
-    StarTable(
-        "dim_date",
-        "one day of every calendar and fiscal year that has exported days",
-        ("date",),
-        {
-            "date": DATE,
-            "year": NUMBER,
-            "quarter": NUMBER,
-            "month_number": NUMBER,
-            "month_name": TEXT,
-            "year_month": TEXT,
-            "day": NUMBER,
-            "weekday": NUMBER,
-            "weekday_name": TEXT,
-            "iso_year": NUMBER,
-            "iso_week": NUMBER,
-            "fiscal_year": NUMBER,
-            "fiscal_quarter": NUMBER,
-            "fiscal_month": NUMBER,
-        },
-    ),
-    StarTable(
-        "dim_counterparty",
-        "one counterparty of journal entries: who owes or is owed, else who was paid or pays; adjustments have none",
-        ("counterparty_id",),
-        {"counterparty_id": TEXT, "counterparty": TEXT},
-    ),
-    StarTable(
-        "dim_transaction",
-        "one transaction of a financial account",
-        ("transaction_id",),
-        {
-            "transaction_id": TEXT,
-            "transaction_date": DATE,
-            "description": TEXT,
-            "counterparty": TEXT,
-            "account_name": TEXT,
-            "is_cash": FLAG,
-            "transaction_amount": AMOUNT,
-            "direction": TEXT,
-            "is_uncategorized": FLAG,
-            "age_in_days": NUMBER,
-            "review_status": TEXT,
-            "posted_status": TEXT,
-            "personal": FLAG,
-            "source_account_id": TEXT,
-        },
-    ),
-    StarTable("dim_tag", "one tag", ("tag_id",), {"tag_id": TEXT, "tag_name": TEXT, "tag_group_id": TEXT}),
-    StarTable(
-        "dim_load",
-        "one exported month: what was loaded, whether lines of the known ledgers are missing, and which ledgers are "
-        "known",
-        ("month",),
-        {
-            "month": TEXT,
-            "start_date": DATE,
-            "end_date": DATE,
-            "time_zone": TEXT,
-            "currency": TEXT,
-            "scale": NUMBER,
-            "line_entries": WHOLE,
-            "read_at_utc": INSTANT,
-            "is_partial": FLAG,
-            "verdict": TEXT,
-            "proven_at_utc": INSTANT,
-            "known_ledgers": TEXT,
-            "notes": TEXT,
-            "package_version": TEXT,
-        },
-    ),
-)
-"""All tables: facts, the bridge, dimensions."""
-
-VIEWS = {
-    "line_entries": (
-        "Line entries with the names of their ledgers and counterparties; one row is one line entry of the period.",
-        """
-        select line.*, ledger.path, ledger.type, ledger.statement, ledger.statement_section, party.counterparty
-        from fact_line_entry as line
-        inner join dim_ledger as ledger on ledger.ledger_id = line.ledger_id
-        left join dim_counterparty as party on party.counterparty_id = line.counterparty_id
-        """,
-    ),
-    "cash_flow": (
-        "Cash flow with the names of categories, accounts and counterparties; one row is one category line.",
-        """
-        select flow.*, category.path as category, category.parent_name, category.type, account.cash_ledger_name,
-            party.counterparty
-        from fact_cash_flow_line as flow
-        inner join dim_ledger as category on category.ledger_id = flow.ledger_id
-        left join dim_cash_ledger as account on account.cash_ledger_id = flow.cash_ledger_id
-        left join dim_counterparty as party on party.counterparty_id = flow.counterparty_id
-        """,
-    ),
-}
-"""Comment and query of each view; each question without parameters is a view too."""
 
 _MEMORY, THREADS = "500MB", 2
 """Limits of a DuckDB that may write to a folder; each thread needs room for rows that it sorts and compresses."""
@@ -444,7 +172,7 @@ def _insert_month_and_export(
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: StarTable, scale: int) -> None:
-    """Insert the rows of a table; name those whose amount is too long."""
+    """Insert the rows of a table; an error names rows with too many digits."""
     query, key = query_of(table.name), ", ".join(table.key)
     try:
         database.execute(f"insert into {table.name} by name from ({query})")
@@ -481,12 +209,12 @@ def all_views() -> Iterator[tuple[str, str, str]]:
 
 
 def _merchant(texts: pa.ChunkedArray) -> pa.Array:
-    """Find the merchant of each text, as a function of DuckDB."""
+    """Find the merchant of each text; DuckDB calls this."""
     return pa.array(merchants(texts.to_pylist()), pa.string())
 
 
 def _party(paths: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.Array:
-    """Find the party of each line, as a function of DuckDB."""
+    """Find the party of each line; DuckDB calls this."""
     given = [[text for text in row if text and text.strip()] for row in texts.to_pylist()]
     return pa.array(parties_of_lines(paths.to_pylist(), given), pa.string())
 

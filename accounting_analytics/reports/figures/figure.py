@@ -15,7 +15,6 @@ from accounting_analytics.core.amount_units import AMOUNT_UNITS
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.column_conversion import exact_amounts, exact_floats, in_floats, total
 from accounting_analytics.core.errors import AmountError, BooksDoNotTieError, InputError
-from accounting_analytics.core.html_tables import cell_text
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import (
     DEFAULT_SCALE,
@@ -25,6 +24,7 @@ from accounting_analytics.core.money import (
     to_float,
     to_minor_units,
 )
+from accounting_analytics.core.printed_tables import cell_text
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries
 from accounting_analytics.reports.figures.figure_workbook import FigurePart, write_figure

@@ -188,7 +188,7 @@ class _TableWriter:
     def _link(self, key: str, place: Place, shown: Any) -> None:  # noqa: ANN401 (untyped package)
         """Link a figure to its entries, before its cell is written.
 
-        The link writes a text of its own, which the cell replaces.
+        Writing a link also writes a text; the cell is then written over it.
         """
         entries = self._range(key)
         if entries is None or self._link_count == _MAX_LINKS:
@@ -212,7 +212,7 @@ class _TableWriter:
         return self._ranges[key]
 
     def _set_widths(self) -> None:
-        """Fit the columns to their figures, and the heads to their texts."""
+        """Set the width of columns by figures, and the height of the heads by their texts."""
         rows = self._table.rows
         labels = [len(row.label) + _INDENT_WIDTH * row.level for row in rows]
         self._worksheet.set_column(0, 0, min(MAX_LABEL_WIDTH, max(labels, default=0) + _MARGIN))

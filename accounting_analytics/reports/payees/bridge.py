@@ -276,7 +276,7 @@ class Bridge(Result):
         )
 
     def _entries(self, ranks: range, units: int, side: str) -> pd.DataFrame:
-        """Select the lines of a figure; a change subtracts those before."""
+        """Select the lines of a figure; in a change, earlier lines have the opposite sign."""
         lines = self._lines
         chosen = (lines.ranks >= ranks.start) & (lines.ranks < ranks.stop)
         if side != CHANGE:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from accounting_analytics.core.arguments import to_path
+from accounting_analytics.core.edited_files import write_table
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.fiscal_years import shift_months
 from accounting_analytics.core.messages import count_of, join_ids
@@ -23,7 +24,6 @@ from accounting_analytics.core.periods import (
     month_start,
     zone,
 )
-from accounting_analytics.core.sheets import write_table
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import OWN
 from accounting_analytics.reports.payees.recurring import recurring_payments
@@ -127,7 +127,7 @@ def require_new_file(file: Path) -> Path:
 def _last_twelve_months(books: Books, first: dt.date, as_of: DateLike | None) -> Period:
     """Find the twelve whole months before a budget.
 
-    They end on a day, or with the latest month that has lines and is over.
+    They end on `as_of`, or else with the latest finished month that has lines.
     """
     last = books.last_day(as_of)
     if as_of is None:

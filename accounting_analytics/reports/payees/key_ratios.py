@@ -413,7 +413,7 @@ class _RatioFigures:
             yield KeyRatio("ebitda_period", f"{name}, {period.label}", figure, "The same, of the period of the books.")
 
     def _ratio(self, named: tuple[str, str], made_of: tuple[Figure, Figure, Quotient], definition: str) -> KeyRatio:
-        """Divide two known figures, if the second is positive."""
+        """Divide two figures; the ratio is not known unless both are, and the divisor is positive."""
         (key, name), (part, whole, form) = named, made_of
         make = partial(
             Figure,
@@ -542,7 +542,7 @@ class _RatioFigures:
         return figure_of_terms(*named, [("+", figure) for figure in moved or figures[:1]])
 
     def _paid_on(self, loans: Collection[str]) -> Figure:
-        """Cash that went out on ledgers of loans."""
+        """Sum the cash that was paid on loans in the year."""
         key, label = "debt_paid", "Paid on debt"
         if not loans:
             named = f"{key}{KEY_SEPARATOR}{self._year.key}", f"{label}, {self._year.label}"

@@ -16,11 +16,11 @@ import pandas as pd
 from accounting_analytics.core.arguments import require_type, to_path
 from accounting_analytics.core.chart_of_accounts import LedgerType
 from accounting_analytics.core.column_conversion import exact_amounts
+from accounting_analytics.core.edited_files import Column, Kind, SheetProblems, read_table, unguard
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.load_metadata import noise_notes
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.core.sheets import Column, Kind, SheetProblems, read_table, unguard
 from accounting_analytics.reports.figures.figure import OWN
 
 if TYPE_CHECKING:

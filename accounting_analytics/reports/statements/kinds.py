@@ -228,7 +228,7 @@ def cash_flow_statement(
         of_balances=False,
         needed=lambda chart: chart.tree.cash,
         rows=lambda build, cash: cash_flow_rows(build, table, cash),
-        budgeted=_moving_cash,
+        budgeted=_budgetable_ledgers,
         budget_text="in a cash flow statement, what moves cash has a budget: no cash, opening balances or suspense",
     )
     tags, unit = _tags(tag_ids, tag_group, columns, compare), check_amounts_in(amounts_in)
@@ -392,7 +392,7 @@ def _earning(chart: Chart) -> list[str]:
     return [*chart.of_types(LedgerType.REVENUE, LedgerType.EXPENSE), *chart.of_unknown_type(), *chart.uncategorized()]
 
 
-def _moving_cash(chart: Chart) -> list[str]:
+def _budgetable_ledgers(chart: Chart) -> list[str]:
     """Return the ledgers of a cash flow statement that can be budgeted."""
     elsewhere = {*chart.tree.cash, *chart.openings(), *chart.uncategorized(), *chart.of_unknown_type()}
     return [ledger_id for ledger_id in chart.tree.ordered if ledger_id not in elsewhere]
@@ -540,7 +540,7 @@ def _budget_months(columns: Columns, budget: Budget) -> frozenset[dt.date]:
 def _refuse_split_parents(budget: Budget, layout: Layout, chart: Chart) -> None:
     """Refuse budgets of parents with ledgers in several sections.
 
-    Such an amount may be of one section, or of all of them.
+    It is unclear for which section such an amount is.
     """
     ancestors = chart.tree.hierarchy.ancestors
     for line in {line.ledger_id: line for line in reversed(budget.lines) if not line.is_own}.values():
@@ -561,7 +561,7 @@ def _refuse_split_parents(budget: Budget, layout: Layout, chart: Chart) -> None:
 
 
 def _budget_notes(budget: Budget, columns: Columns, layout: Layout) -> Iterator[str]:
-    """Describe the budget, and the columns and sections without amounts."""
+    """Describe the budget, and the columns and sections without a budget."""
     yield from (source_note(budget), *budget.notes)
     known = _budget_months(columns, budget)
     unknown = {

@@ -7,10 +7,10 @@ import datetime as dt
 import io
 from typing import TYPE_CHECKING
 
+from accounting_analytics.core.edited_files import BYTE_ORDER_MARK, guard
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import printable
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.core.sheets import BYTE_ORDER_MARK, guard
 from accounting_analytics.core.workbook import (
     MAX_ROWS,
     ColumnSheet,
@@ -125,7 +125,7 @@ class _FormulaTerms:
         yield from (across, down) if column.kind == "change" else (down, across)
 
     def _across(self, row: Row, column: StatementColumn) -> Terms:
-        """Find the cells that add up to this one, if all are shown."""
+        """Find the cells in this row that sum to this one; none if one is hidden."""
         if column.kind not in {"total", "change"} or (column.kind == "total" and row.measure in {"opening", "balance"}):
             return []
         if column.tags:

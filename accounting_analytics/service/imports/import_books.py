@@ -23,7 +23,7 @@ from accounting_analytics.journals.accounts import (
     opening_notes,
     refuse_without_cash,
 )
-from accounting_analytics.journals.file_books import ReadOptions, is_currency_code
+from accounting_analytics.journals.file_entries import ReadOptions, is_currency_code
 from accounting_analytics.journals.read_file import digest_of, read_books
 from accounting_analytics.service.database import Store, read_ledgers
 from accounting_analytics.service.imports.known_entries import SERIES, compare_with_books
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from accounting_analytics.journals.accounts import AccountMapping
-    from accounting_analytics.journals.file_books import FileBooks
+    from accounting_analytics.journals.file_entries import FileEntries
     from accounting_analytics.service.stored_values import Instance, StoredLedger
 
 
@@ -258,7 +258,7 @@ def import_books(
     )
 
 
-def _currency(books: FileBooks, stated: str | None, known: str | None) -> str | None:
+def _currency(books: FileEntries, stated: str | None, known: str | None) -> str | None:
     """Choose the currency of caller, file or books; refuse a different one."""
     chosen = books.choose_currency(stated)
     if stated or known is None:
@@ -313,7 +313,7 @@ def _to_account(ledger: StoredLedger) -> Account:
     )
 
 
-def _accounts(books: FileBooks, mapping: AccountMapping, paths: Mapping[str, str]) -> Iterator[ImportedAccount]:
+def _accounts(books: FileEntries, mapping: AccountMapping, paths: Mapping[str, str]) -> Iterator[ImportedAccount]:
     """Yield the accounts of the file with the sums of their lines."""
     amounts: defaultdict[str, list[int]] = defaultdict(list)
     for entry in books.entries.values():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.journals.accounts import AccountMapping
     from accounting_analytics.journals.entries import NewJournalEntry
-    from accounting_analytics.journals.file_books import FileBooks
+    from accounting_analytics.journals.file_entries import FileEntries
 
 SERIES = "series"
 """Name of the series in the audit row of an import; the first import of a series has none."""
@@ -53,7 +53,7 @@ class KnownEntries(NamedTuple):
 def compare_with_books(
     connection: Connection,
     instance: Instance,
-    books: FileBooks,
+    books: FileEntries,
     mapping: AccountMapping,
     *,
     local: ZoneInfo,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from accounting_analytics.journals.accounts import Account
-    from accounting_analytics.journals.file_books import FileBooks
+    from accounting_analytics.journals.file_entries import FileEntries
     from accounting_analytics.service.stored_values import StoredLedger
 
 _LINES = tables.line_entries.c
@@ -35,7 +35,7 @@ _LINES = tables.line_entries.c
 def known_openings(
     connection: Connection,
     ledgers: Collection[StoredLedger],
-    books: FileBooks,
+    books: FileEntries,
     accounts: Mapping[str, Account],
     *,
     known: Collection[str],
@@ -79,7 +79,7 @@ def _balances(connection: Connection, keys: Mapping[str, int], day: dt.date, loc
 
 
 def _refuse(
-    books: FileBooks, where: str, stated: Mapping[str, int], found: Mapping[str, int], day: dt.date
+    books: FileEntries, where: str, stated: Mapping[str, int], found: Mapping[str, int], day: dt.date
 ) -> NoReturn:
     differences = ", ".join(
         f"{name} with {_text(units, books)}, and the books have {_text(found.get(name, 0), books)}"
@@ -92,5 +92,5 @@ def _refuse(
     )
 
 
-def _text(units: int, books: FileBooks) -> str:
+def _text(units: int, books: FileEntries) -> str:
     return format_amount(from_minor_units(units, books.options.scale))

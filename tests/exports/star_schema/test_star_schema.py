@@ -11,14 +11,8 @@ from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.exports.books_to_export import ExportedBooks
-from accounting_analytics.exports.star_schema.build import (
-    AMOUNT,
-    STAR_SCHEMA,
-    attached_books,
-    build_star_schema,
-    connect,
-    query_of,
-)
+from accounting_analytics.exports.star_schema.build import attached_books, build_star_schema, connect, query_of
+from accounting_analytics.exports.star_schema.tables import AMOUNT, STAR_SCHEMA
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from accounting_analytics.client import strict_json
 from accounting_analytics.client.records import LineEntryPage
 from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError
 from accounting_analytics.core.errors import ProtocolError
-from accounting_analytics.loading.pages import decode_fast, decode_strictly
+from accounting_analytics.loading.page_decoding import decode_fast, decode_strictly
 
 DAYS = [f"2025-01-{day:02}" for day in range(1, 32)]
 EXPANSIONS = [

@@ -29,7 +29,7 @@ from accounting_analytics.loading.load import (
     naming_what_is_safe,
     read_windows,
 )
-from accounting_analytics.loading.ordered_load import write_in_order
+from accounting_analytics.loading.load_to_file import write_in_order
 from accounting_analytics.loading.request import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, LoadRequest, check_in_flight
 from accounting_analytics.loading.windows import WindowReader, group_by_ledger, unread_windows
 from accounting_analytics.reports.books.extent import attach_load_metadata
@@ -83,7 +83,7 @@ def load_whole_books_in_order(
     """Load all lines into an ordered Parquet file; return the ledgers.
 
     Memory holds the windows in flight; `checkpoint` keeps those that were read, as in
-    :func:`~accounting_analytics.loading.ordered_load.load_in_order`. If no ledger is found, no file is written.
+    :func:`~accounting_analytics.loading.load_to_file.load_in_order`. If no ledger is found, no file is written.
     """
     options = _Options(asked, parents, DEFAULT_IN_FLIGHT, allow_partial=False, progress=progress, notes=())
     search = _begin(client, options)
@@ -121,7 +121,7 @@ def _begin(client: LedgerClient, options: _Options) -> LedgerSearch:
 
 
 def _request(client: LedgerClient, search: LedgerSearch, options: _Options) -> LoadRequest:
-    """Describe the load of all accepted days of the found ledgers."""
+    """Make a request for all accepted days; ledgers are added as they are found."""
     return LoadRequest(
         client=client,
         ledger_ids=(),

@@ -22,12 +22,12 @@ from accounting_analytics.core.column_conversion import (
     local_midnights,
     parse_amounts,
 )
+from accounting_analytics.core.edited_files import ERRORS, cell_text, read_workbook
 from accounting_analytics.core.errors import FrameError, InputError, with_context
 from accounting_analytics.core.load_metadata import noise_notes, stated_scales
 from accounting_analytics.core.messages import count_of, join_ids, shorten
 from accounting_analytics.core.periods import choose_zone, zone
 from accounting_analytics.core.schemas import LineEntries
-from accounting_analytics.core.sheets import ERRORS, cell_text, read_workbook
 from accounting_analytics.reports.books.zone_of_lines import refuse_other_days
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.periods import Period
     from accounting_analytics.journals.export_cells import AmountCells, ExportRow
-    from accounting_analytics.journals.file_books import FileErrors
+    from accounting_analytics.journals.file_entries import FileErrors
 
     Direction = Sequence[str] | Mapping[str, Mapping[str, str]]
 
@@ -72,7 +72,7 @@ _BALANCE = re.compile(r"balance|saldo|solde|\bbal\b", re.IGNORECASE)
 _GROUP, _REST = re.compile(r"[-+($ ]*\d{1,3}"), re.compile(r"\d{3}[.,]\d+[)-]?")
 
 
-class BankFile(NamedTuple):
+class BankFileChoices(NamedTuple):
     """Decisions of a person about a file; None is not stated.
 
     Attributes
@@ -133,7 +133,7 @@ class BankFile(NamedTuple):
         return [heading for heading in named if heading]
 
 
-def require_one_account(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> None:
+def require_one_account(rows: Sequence[ExportRow], given: BankFileChoices, errors: FileErrors) -> None:
     """Refuse several currencies or accounts, and a currency that is not stated."""
     for column in (*given.amount, *filter(None, [given.balance])):
         codes = currency_in(column)
@@ -160,7 +160,7 @@ def _is_currency_alone(column: str, found: Mapping[str, str]) -> bool:
     return bool(_CURRENCY_ALONE.fullmatch(column)) and not any(re.search(r"\d", text) for text in found)
 
 
-def refuse_doubled(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> None:
+def refuse_doubled(rows: Sequence[ExportRow], given: BankFileChoices, errors: FileErrors) -> None:
     """Refuse equal rows with an id, which only one row can have."""
     column = next((heading for heading in given.others(rows[0]) if _ID.fullmatch(heading)), None)
     if column is None:
@@ -175,7 +175,7 @@ def refuse_doubled(rows: Sequence[ExportRow], given: BankFile, errors: FileError
     errors.raise_if_any()
 
 
-def refuse_unquoted(row: ExportRow, given: BankFile) -> None:
+def refuse_unquoted(row: ExportRow, given: BankFileChoices) -> None:
     """Refuse an amount that may continue in the next column.
 
     An unquoted 1,234.50 becomes two cells. A row that ends before its balance is refused too, because its cells may
@@ -197,7 +197,9 @@ def refuse_unquoted(row: ExportRow, given: BankFile) -> None:
                 )
 
 
-def check_fees(rows: Sequence[ExportRow], given: BankFile, amounts: AmountCells, errors: FileErrors) -> Iterator[str]:
+def check_fees(
+    rows: Sequence[ExportRow], given: BankFileChoices, amounts: AmountCells, errors: FileErrors
+) -> Iterator[str]:
     """Refuse amounts before fees if a column has net amounts; note unread fees."""
     others = [heading for heading in given.others(rows[0]) if "balance" not in heading.casefold()]
     for column in filter(_FEE.fullmatch, others):
@@ -219,7 +221,7 @@ def check_fees(rows: Sequence[ExportRow], given: BankFile, amounts: AmountCells,
         )
 
 
-def notes_of_balances(rows: Sequence[ExportRow], given: BankFile) -> Iterator[str]:
+def notes_of_balances(rows: Sequence[ExportRow], given: BankFileChoices) -> Iterator[str]:
     """Note columns that may be balances, which could be compared."""
     for column in given.others(rows[0]) if given.balance is None else ():
         if _BALANCE.search(column) and any(re.search(r"\d", row.cells[column]) for row in rows):
@@ -260,7 +262,7 @@ def sides_of(rows: Sequence[ExportRow], columns: Sequence[str]) -> Iterator[tupl
             yield column, {text: "out" if text.casefold() in _OUT else "in" for text in known}
 
 
-def check_sides(rows: Sequence[tuple[ExportRow, int]], given: BankFile, errors: FileErrors) -> None:
+def check_sides(rows: Sequence[tuple[ExportRow, int]], given: BankFileChoices, errors: FileErrors) -> None:
     """Refuse amounts whose direction contradicts a column of sides, such as DEBIT."""
     for column, meanings in sides_of([row for row, _ in rows], given.others(rows[0][0])):
         sided = [
@@ -284,7 +286,7 @@ def check_sides(rows: Sequence[tuple[ExportRow, int]], given: BankFile, errors: 
                 )
 
 
-def notes_of_sides(given: BankFile) -> Iterator[str]:
+def notes_of_sides(given: BankFileChoices) -> Iterator[str]:
     """Note amount columns whose direction differs from their headings."""
     if isinstance(given.direction, Mapping):
         return
@@ -295,7 +297,7 @@ def notes_of_sides(given: BankFile) -> Iterator[str]:
             yield f"{quote(column)} was read as money {word}, by direction=, and is money {said} as banks write it"
 
 
-def not_booked_readings(rows: Sequence[ExportRow], given: BankFile) -> str:
+def not_booked_readings(rows: Sequence[ExportRow], given: BankFileChoices) -> str:
     """Name columns with few texts, one of which may mean "not booked"."""
     shown = []
     for column in given.others(rows[0]):
@@ -311,7 +313,9 @@ def not_booked_readings(rows: Sequence[ExportRow], given: BankFile) -> str:
     )
 
 
-def booked_rows(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> tuple[list[ExportRow], list[str]]:
+def booked_rows(
+    rows: Sequence[ExportRow], given: BankFileChoices, errors: FileErrors
+) -> tuple[list[ExportRow], list[str]]:
     """Separate booked rows from others, with notes; refuse undecided rows."""
     decided = given.not_booked or {}
     booked: list[ExportRow] = []
@@ -336,7 +340,7 @@ def booked_rows(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) 
     return booked, notes
 
 
-def _refuse_undecided(rows: Sequence[ExportRow], given: BankFile, errors: FileErrors) -> None:
+def _refuse_undecided(rows: Sequence[ExportRow], given: BankFileChoices, errors: FileErrors) -> None:
     """Refuse rows whose text, flag or missing booking day suggests "not booked"."""
     decided = given.not_booked or {}
     columns = [
@@ -357,7 +361,7 @@ def _refuse_undecided(rows: Sequence[ExportRow], given: BankFile, errors: FileEr
                 )
 
 
-def _unbooked_texts(column: str, rows: Sequence[ExportRow], given: BankFile) -> set[str]:
+def _unbooked_texts(column: str, rows: Sequence[ExportRow], given: BankFileChoices) -> set[str]:
     """Return the texts of a column that suggest "not booked"."""
     texts = {row.cells[column] for row in rows}
     if _UNBOOKED_FLAG.fullmatch(column):

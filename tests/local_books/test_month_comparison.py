@@ -10,8 +10,7 @@ from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.loading.load import load_line_table
-from accounting_analytics.local_books import month_proof
-from accounting_analytics.local_books.month_proof import find_incompleteness
+from accounting_analytics.local_books.month_comparison import compare_month, find_incompleteness
 
 ZONE = "America/New_York"
 MARCH = aa.Period("2026-03-01", "2026-03-31", ZONE)
@@ -41,7 +40,7 @@ def change_value(value):
 
 def problem_of(reported, lines, ledgers, starting_balances):
     """Return why a month is not proven."""
-    return month_proof.compare_month(reported, lines, ledgers, starting_balances, scale=2).problem
+    return compare_month(reported, lines, ledgers, starting_balances, scale=2).problem
 
 
 TABLES = {

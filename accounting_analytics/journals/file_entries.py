@@ -93,7 +93,7 @@ class FileErrors:
         return ImportRefusedError(f"{self._path.name}: {self._outcome}: {named}{more}", problems=tuple(self._problems))
 
 
-class FileBooks:
+class FileEntries:
     """Journal entries of a file, in the order of their first lines; readers add line by line.
 
     Lines name their ledgers as the file does. Entries and their first lines are found by the id in the file. `accounts`

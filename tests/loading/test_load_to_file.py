@@ -17,8 +17,8 @@ LEDGERS = ["led_3", "led_1", "led_2"]
 @pytest.mark.parametrize("rows", [pytest.param(1, marks=pytest.mark.long), 500, 1 << 16])
 @pytest.mark.parametrize("zone", ["America/St_Johns", *also_long("UTC")])
 def test_the_file_equals_the_frame(connected, interleaved, tmp_path, monkeypatch, *, rows, zone):
-    monkeypatch.setattr("accounting_analytics.loading.ordered_load._ROWS_PER_BATCH", rows)
-    monkeypatch.setattr("accounting_analytics.loading.ordered_load._LINES_PER_PART", 4 * rows)
+    monkeypatch.setattr("accounting_analytics.loading.load_to_file._ROWS_PER_BATCH", rows)
+    monkeypatch.setattr("accounting_analytics.loading.load_to_file._LINES_PER_PART", 4 * rows)
     frame = aa.load_line_entries(connected(interleaved), LEDGERS, *PERIOD, time_zone=zone)
     folder = tmp_path / "deep [1] *?" / "lines"
     path = load_resumable(connected(interleaved), LEDGERS, PERIOD, folder, time_zone=zone)

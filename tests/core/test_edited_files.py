@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accounting_analytics.core.errors import InputError, PlanError
-from accounting_analytics.core.sheets import (
+from accounting_analytics.core.edited_files import (
     FORMULA_START,
     Column,
     Invalid,
@@ -20,6 +19,7 @@ from accounting_analytics.core.sheets import (
     read_table,
     unguard,
 )
+from accounting_analytics.core.errors import InputError, PlanError
 
 TEN = dt.datetime(2026, 1, 15, 10, tzinfo=dt.UTC)
 

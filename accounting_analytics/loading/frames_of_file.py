@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from accounting_analytics.journals.accounts import Account, AccountMapping
     from accounting_analytics.journals.entries import NewJournalEntry, NewLine, NewTag
-    from accounting_analytics.journals.file_books import FileBooks
+    from accounting_analytics.journals.file_entries import FileEntries
 
 _DEBIT, _CREDIT = DebitCredit.DEBIT.value, DebitCredit.CREDIT.value
 _POSTED_STATUS = "posted"
 
 
-def lines_of_file(books: FileBooks, accounts: Mapping[str, Account]) -> pd.DataFrame:
+def lines_of_file(books: FileEntries, accounts: Mapping[str, Account]) -> pd.DataFrame:
     """Return the line entries of a file; entry ids determine line ids."""
     rows = [row for entry in books.entries.values() for row in _rows(entry, accounts, books.options.scale)]
     schema = line_schema(frozenset(DEFAULT_EXPANSIONS), books.options.scale)
@@ -50,7 +50,7 @@ def lines_of_file(books: FileBooks, accounts: Mapping[str, Account]) -> pd.DataF
     return frame
 
 
-def check_entries(books: FileBooks) -> None:
+def check_entries(books: FileEntries) -> None:
     """Refuse entries that no service accepts or no frame can hold."""
     transactions: set[str] = set()
     for entry_id, entry in books.entries.items():
@@ -139,7 +139,7 @@ def _joined(ids: Iterable[str]) -> str:
     return LIST_SEPARATOR.join(dict.fromkeys(ids))
 
 
-def ledgers_of_file(books: FileBooks, mapping: AccountMapping, file: str) -> pd.DataFrame:
+def ledgers_of_file(books: FileEntries, mapping: AccountMapping, file: str) -> pd.DataFrame:
     """Return the ledgers of accounts with lines, named ones, and parents."""
     parents = {account.id: account for account in mapping.needed(mapping.accounts)}
     found_by = {account.id: "named for the file" for account in mapping.accounts.values()}

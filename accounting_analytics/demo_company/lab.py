@@ -1,0 +1,36 @@
+"""JupyterLab, connected to the demo company."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from accounting_analytics.core.errors import ConfigurationError
+from accounting_analytics.demo_company.served_company import demo
+
+
+def open_lab(folder: str | Path = "notebooks") -> int:
+    """Open JupyterLab on a folder of notebooks; return its exit code.
+
+    JupyterLab asks before Ctrl-C ends it; SIGTERM ends both immediately. Call this in the main thread.
+    """
+    notebooks = Path(folder)
+    if not notebooks.is_dir():
+        raise ConfigurationError(
+            f"folder {str(notebooks)!r} does not exist; run this in a checkout of the project, or after: "
+            "accounting-analytics notebooks copy ."
+        )
+    with demo() as company:
+        command = [sys.executable, "-m", "jupyterlab", str(notebooks), "--ServerApp.ip=127.0.0.1"]
+        if os.name == "posix" and os.geteuid() == 0:
+            command.append("--allow-root")  # containers often have no other user; JupyterLab listens on loopback only
+        lab = subprocess.Popen(command, env=os.environ | company.environment())  # noqa: S603 (our own interpreter)
+        signal.signal(signal.SIGTERM, lambda *_: lab.terminate())
+        while True:
+            try:
+                return lab.wait()
+            except KeyboardInterrupt:
+                continue  # JupyterLab receives it too, and asks for confirmation
