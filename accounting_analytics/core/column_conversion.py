@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from decimal import Decimal
 
+    import numpy.typing as npt
+
     from accounting_analytics.core.periods import ZoneLike
 
 LIST_SEPARATOR = "|"
@@ -197,6 +199,12 @@ def split_lists(column: pd.Series[Any]) -> pd.Series[Any]:
 def split_list(text: Any) -> set[str] | None:  # noqa: ANN401 (a cell)
     """Split a joined list into ids; return None for an unknown list."""
     return None if pd.isna(text) else set(filter(None, text.split(LIST_SEPARATOR)))
+
+
+def are_among(texts: pd.Series[Any], others: pd.Series[Any]) -> npt.NDArray[np.bool_]:
+    """Tell which texts are among others; ``isin`` of pandas takes 10 microseconds for each of these."""
+    found: npt.NDArray[np.bool_] = pc.is_in(pa.array(texts), value_set=pa.array(others)).to_numpy(zero_copy_only=False)
+    return found
 
 
 def convert(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow.compute as pc
 
-from accounting_analytics.core.column_conversion import midnight_notes, split_lists
+from accounting_analytics.core.column_conversion import midnight_notes, split_list
 from accounting_analytics.core.errors import InputError, NotFoundError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import Period
@@ -190,6 +190,6 @@ def _follow(search: LedgerSearch, window: FinishedWindow) -> None:
     ends = pc.min_max(table["datetime"]).as_py()
     search.note_days(ends["min"], ends["max"])
     name = search.found[window.window.ledger_id].name or window.window.ledger_id
-    opposing = split_lists(pc.unique(table["opposing_ledger_ids"]).to_pandas())
-    for ledger_id in sorted(set(opposing)):
+    lists = map(split_list, pc.unique(table["opposing_ledger_ids"]).to_pylist())
+    for ledger_id in sorted(set().union(*filter(None, lists))):
         search.add(ledger_id, f"opposing ledger of {name}")

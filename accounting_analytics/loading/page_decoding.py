@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 from msgspec import inspect
 
-from accounting_analytics.client.records import LineEntry, LineEntryPage
+from accounting_analytics.client.records import Ledger, LineEntry, LineEntryPage
 from accounting_analytics.client.strict_json import decode, has_lone_surrogate, other_text_of
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR, SEPARATOR_IN_NAME
 from accounting_analytics.core.errors import AmountError, ProtocolError
@@ -38,21 +38,29 @@ DECODING_THREADS = min(os.cpu_count() or 1, 4)
 _MAX_BYTES = 1 << 26
 _LINE = inspect.type_info(LineEntry)
 _NOT_READ = frozenset({"ledger"})
-"""Fields that are not decoded: they have no column, and nested ledgers are recursive."""
+"""Fields that become no columns."""
+_LEDGER = inspect.type_info(Ledger)
+_SHOWN_LEDGERS = 3
+"""A line shows its ledger with the parent of its parent at most."""
 _ORDINARY_INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?(Z|[+-][0-9]{2}:[0-9]{2})?$"
 _OFFSET = r"(Z|[+-][0-9]{2}:[0-9]{2})$"
 _SIDES = pa.array(["debit", "credit"])
 _OTHER_AMOUNT = other_text_of(["amount"])
+_SHOWN_LEDGER = re.compile(rb'"ledger"\s*:')
 _ESCAPE_IN_NAME = re.compile(rb'\\.[^"\\]*"[ \t\r\n]*:', re.DOTALL)
 
 
 class DecodedPage(NamedTuple):
-    """A page of line entries, with counts of amounts with noise and of replaced characters."""
+    """A page of line entries, with counts of amounts with noise and of replaced characters.
+
+    `ledger` is that of the first line, if the page shows it.
+    """
 
     table: pa.Table
     next_page_token: str | None
     noise_removed: int = 0
     characters_replaced: int = 0
+    ledger: Ledger | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -80,8 +88,15 @@ class _UndecodedPage(msgspec.Struct):
     prev_page_token: str | None
 
 
+class _ShownLedger(msgspec.Struct):
+    """The ledger of a record."""
+
+    ledger: Ledger | None = None
+
+
 # msgspec learns a type when it first decodes it; two threads that do so in parallel crash the interpreter
 _PAGE = msgspec.json.Decoder(_UndecodedPage)
+_LEDGERS = msgspec.json.Decoder(list[_ShownLedger])
 
 
 class _Fallback(Exception):  # noqa: N818 (not an error: the strict decoder takes over)
@@ -91,45 +106,63 @@ class _Fallback(Exception):  # noqa: N818 (not an error: the strict decoder take
 def decode_fast(content: bytes, *, ledger_id: str, expand: frozenset[str], scale: int) -> DecodedPage | None:
     """Decode an ordinary page; return None for any other."""
     try:
-        token = _read_token(content)
-        records = _read_records(content, scale)
-        return DecodedPage(_make_table(records, ledger_id, expand, scale), token)
+        page = _read_page(content)
+        ledgers = _read_ledgers(page) if _SHOWN_LEDGER.search(content) else []
+        records = _read_records(content, _parse_options(scale, shows_ledgers=bool(ledgers)))
+        table = _make_table(records, ledger_id, expand, scale)
+        return DecodedPage(table, page.next_page_token, ledger=ledgers[0] if ledgers else None)
     except (_Fallback, pa.ArrowException):
         return None
 
 
-def _read_token(content: bytes) -> str | None:
-    """Read the next page's token from valid JSON; Arrow may crash otherwise."""
+def _read_page(content: bytes) -> _UndecodedPage:
+    """Read a page's tokens from valid JSON; Arrow may crash otherwise."""
     try:
         page = _PAGE.decode(content)
         content.isascii() or content.decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _Fallback from None
     _require(len(content) <= _MAX_BYTES and not has_lone_surrogate(content))
-    return page.next_page_token
+    return page
 
 
-def _read_records(content: bytes, scale: int) -> pa.StructArray:
+def _read_ledgers(page: _UndecodedPage) -> list[Ledger | None]:
+    """Read the ledger that each record shows."""
+    try:
+        return [record.ledger for record in _LEDGERS.decode(page.records)]
+    except (msgspec.MsgspecError, RecursionError):
+        raise _Fallback from None
+
+
+def _read_records(content: bytes, parse_options: pyarrow.json.ParseOptions) -> pa.StructArray:
     """Parse the records of a page with Arrow."""
     _require(_OTHER_AMOUNT.search(content) is None)
     _require(b"\\" not in content or _ESCAPE_IN_NAME.search(content) is None)
     page = pa.json.read_json(
         pa.BufferReader(content),
         read_options=pa.json.ReadOptions(use_threads=False, block_size=len(content) + 1),
-        parse_options=_parse_options(scale),
+        parse_options=parse_options,
     )
     _require(page.num_rows == 1 and not page["records"].null_count)
     return page["records"].chunk(0).flatten()
 
 
 @cache
-def _parse_options(scale: int) -> pyarrow.json.ParseOptions:
+def _parse_options(scale: int, *, shows_ledgers: bool) -> pyarrow.json.ParseOptions:
     """Return options with the schema of a page."""
     line = _arrow_type(_LINE, scale)
+    if shows_ledgers:
+        line = pa.struct([*line, pa.field("ledger", _ledger_type(_SHOWN_LEDGERS))])
     page = {"records": pa.list_(line), "next_page_token": TEXT, "prev_page_token": TEXT}
     return pa.json.ParseOptions(
         explicit_schema=pa.schema(page), newlines_in_values=True, unexpected_field_behavior="error"
     )
+
+
+def _ledger_type(levels: int) -> pa.DataType:
+    """Return the Arrow type of a ledger with so many levels, itself included."""
+    own = {field.name: _arrow_type(field.type, 0) for field in _struct_fields(_LEDGER) if field.name != "parent"}
+    return pa.struct(own | {"parent": _ledger_type(levels - 1) if levels > 1 else pa.null()})
 
 
 def _arrow_type(kind: inspect.Type, scale: int) -> pa.DataType:
@@ -278,7 +311,9 @@ def decode_strictly(
         table = _make_table(pa.array(records, _arrow_type(_LINE, scale)), ledger_id, expand, scale)
     except (_Fallback, pa.ArrowException) as error:
         raise ProtocolError(f"{where}: {error or 'a value cannot be read'}") from None
-    return DecodedPage(table, page.next_page_token, noise_removed, page.characters_replaced + separators_replaced)
+    replaced = page.characters_replaced + separators_replaced
+    ledger = page.records[0].ledger if page.records else None
+    return DecodedPage(table, page.next_page_token, noise_removed, replaced, ledger)
 
 
 def _ordinary_fields(line: LineEntry, where: str, scale: int) -> dict[str, Any]:

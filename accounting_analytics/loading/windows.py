@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import pyarrow as pa
 
 from accounting_analytics.client.ledger_client import restart_on_expired_token
-from accounting_analytics.client.records import Ledger, LineEntryPage
-from accounting_analytics.client.strict_json import decode
+from accounting_analytics.client.records import Ledger
 from accounting_analytics.core.day_ranges import DayRange, subtract_days
 from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
@@ -36,7 +35,7 @@ from accounting_analytics.core.errors import (
 from accounting_analytics.core.periods import DAY, Period
 from accounting_analytics.loading.arrow_lines import line_schema, remove_repeats, require_in_period, sort_lines
 from accounting_analytics.loading.estimate import DensityEstimate, RequestsToCome
-from accounting_analytics.loading.page_decoding import DECODING_THREADS, decode_page, decode_strictly
+from accounting_analytics.loading.page_decoding import DECODING_THREADS, decode_page
 from accounting_analytics.loading.request import Window
 
 if TYPE_CHECKING:
@@ -223,14 +222,6 @@ class WindowReader:
         return chain([first], pages)
 
     def _decode(self, window: Window, where: str, content: bytes) -> DecodedPage:
-        if window.with_ledger:
-            records = decode(content, LineEntryPage)
-            if records.records and window.ledger_id not in self.shown:
-                self._show(window.ledger_id, records.records[0].ledger)
-            options: Any = {"expand": self.request.expand, "scale": self.request.scale}
-            page = decode_strictly(records, where, ledger_id=window.ledger_id, **options)
-            require_in_period(page.table, window.period, where)
-            return page
         page = decode_page(
             content,
             where,
@@ -240,12 +231,10 @@ class WindowReader:
             scale=self.request.scale,
         )
         require_in_period(page.table, window.period, where)
-        return page
-
-    def _show(self, ledger_id: str, fields: Ledger | None) -> None:
-        """Copy a ledger's fields, because the originals hold their page's memory."""
-        if fields is not None:
-            self.shown[ledger_id] = msgspec.json.decode(msgspec.json.encode(fields), type=Ledger)
+        if page.ledger is not None and window.ledger_id not in self.shown:
+            # a copy, because the ledger holds the memory of its page
+            self.shown[window.ledger_id] = msgspec.json.decode(msgspec.json.encode(page.ledger), type=Ledger)
+        return page._replace(ledger=None)
 
     def _require_running(self) -> None:
         if self.stop.is_set():

@@ -28,6 +28,7 @@ from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.column_conversion import (
     LIST_SEPARATOR,
     TEXT,
+    are_among,
     exact_frame,
     local_midnights,
     negated,
@@ -207,7 +208,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame, open_item
     parts = _uncategorized_parts(matching, line_entries)
     is_inflow = (amount > 0) | ((amount == 0) & (side == DebitCredit.DEBIT))
     descriptions = _descriptions(matching)
-    of_entries = line_entries[line_entries["journal_entry_id"].isin(matching["journal_entry_id"])]
+    of_entries = line_entries[are_among(line_entries["journal_entry_id"], matching["journal_entry_id"])]
     parties = parties_of_open_items(of_entries.sort_values("id", kind="stable"), open_items)
     own = zip(matching["journal_entry_id"], merchants(descriptions), strict=True)
     names = [parties.get(entry, name) or NO_DESCRIPTION for entry, name in own]

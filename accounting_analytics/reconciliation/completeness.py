@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from accounting_analytics.core.column_conversion import exact_frame, split_lists, total
+from accounting_analytics.core.column_conversion import are_among, exact_frame, split_lists, total
 from accounting_analytics.core.day_ranges import DayRange, parse_days
 from accounting_analytics.core.errors import FrameError
 from accounting_analytics.core.exact_sums import null_message
@@ -318,7 +318,7 @@ def _check_named_lines(line_entries: pd.DataFrame) -> Checked:
     entries = line_entries.drop_duplicates("journal_entry_id")
     ids = split_lists(entries["journal_entry_line_entry_ids"])
     named = entries[["journal_entry_id"]].join(ids, how="inner")
-    missing = named[~named["journal_entry_line_entry_ids"].isin(line_entries["id"])]
+    missing = named[~are_among(named["journal_entry_line_entry_ids"], line_entries["id"])]
     problems = (
         LoadProblem("a line the entry names is missing", entry_id, line_id)
         for entry_id, line_id in missing.itertuples(index=False)

@@ -43,11 +43,12 @@ def agree(content, expand=EXPANSIONS[-1], scale=2):
     assert expected.noise_removed == 0
     assert fast.table.schema == expected.table.schema
     assert fast.table.equals(expected.table)
+    assert fast.ledger == expected.ledger
     return True
 
 
 def whole_line(number=1, **fields):
-    """Return a line with every field that the interface knows but nested ledgers."""
+    """Return a line with every field that the interface knows but its ledger."""
     entry, instant = f"ent_{number}", "2025-03-10T12:00:00.123456Z"
     transaction = {
         "id": f"txn_{number}",
@@ -67,6 +68,14 @@ def whole_line(number=1, **fields):
         "journal_entry": {"datetime": instant, "description": "Entry", "id": entry, "line_entry_ids": ["a", "b"]},
         "tags": [{"id": "tag_1", "name": "project", "tag_group_id": "grp_1"}],
     } | fields  # fmt: skip
+
+
+def ledger(levels=3):
+    """Return a ledger as a line shows it, with parents."""
+    own = {"id": f"led_{levels}", "name": "Bank", "debit_credit": "debit", "type": "ASSET", "sub_type": "BANK"}
+    own |= {"sort_code": "1000", "report_cash_flow": True, "is_required": False, "editable": True}
+    own |= {"financial_account_type": "CHECKING", "created_at": "2025-01-01T00:00:00Z"}
+    return own | ({"parent": ledger(levels - 1)} if levels > 1 else {})
 
 
 def page(*lines, **fields):
@@ -90,8 +99,10 @@ def page(*lines, **fields):
         [whole_line(datetime="2025-01-01T00:00:00")],
         [whole_line(at, datetime=text)
          for at, text in enumerate(["2025-01-01T00:00:00", "2025-01-01T00:00:00.25Z", "2025-01-01T00:00:00-05:00"])],
+        [whole_line(ledger=ledger()), whole_line(2, ledger=ledger(1)), whole_line(3, ledger=None)],
+        [whole_line(ledger=ledger(2) | {"parent": None}), whole_line(2, ledger=ledger(3))],
     ],
-    ids=["none", "whole", "nulls", "bare", "amounts", "texts", "zones", "no zone", "some zones"],
+    ids=["none", "whole", "nulls", "bare", "amounts", "texts", "zones", "no zone", "some zones", "ledgers", "roots"],
 )  # fmt: skip
 def test_ordinary_pages_are_decoded_fast(lines, expand, scale):
     lines = [line | ({} if scale else {"amount": 7}) for line in lines]
@@ -114,6 +125,12 @@ def test_an_absent_source_account_is_null():
         assert agree(content)
         column = strict(content, EXPANSIONS[-1], 2).table["source_account_id"].to_pylist()
         assert column == [one.get("source_account_id") for one in lines]
+
+
+def test_a_ledger_with_more_than_two_parents_is_read_strictly():
+    content = page(whole_line(ledger=ledger(4))).encode()
+    assert not agree(content)
+    assert strict(content, EXPANSIONS[0], 2).ledger.parent.parent.parent.id == "led_1"
 
 
 @pytest.mark.parametrize("lost", ["next_page_token", "prev_page_token", "records"])
@@ -161,7 +178,17 @@ null  true  false  0  -0  1  -1.50  12.500  1e3  1E+2  1e-2  0.001  1e400  1e-40
     .split("  ")
 )
 UNUSUAL += ["", '"\x01"', "\xff"]
-NAMES = [*whole_line(), *whole_line()["transaction"], "ledger", "line_entry_ids", "name", "extra", "am\u043eunt", ""]
+NAMES = [
+    *whole_line(),
+    *whole_line()["transaction"],
+    *ledger(),
+    "ledger",
+    "line_entry_ids",
+    "name",
+    "extra",
+    "am\u043eunt",
+    "",
+]
 
 
 def places(tree, path=()):
@@ -191,8 +218,8 @@ def written(tree, changes, path=()):
     return json.dumps(tree)
 
 
-BODY = json.loads(page(whole_line(), whole_line(2)))
-LINE_BODY = json.loads(page(whole_line()))
+BODY = json.loads(page(whole_line(ledger=ledger(2)), whole_line(2)))
+LINE_BODY = json.loads(page(whole_line(ledger=ledger(2))))
 CHANGES = st.dictionaries(
     st.sampled_from(list(places(BODY))),
     st.tuples(st.just("value"), st.sampled_from(UNUSUAL) | st.text(max_size=5).map(json.dumps) | st.decimals().map(str))
