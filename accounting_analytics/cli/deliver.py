@@ -71,7 +71,7 @@ def export(
 ) -> None:
     """Write files for BI tools.
 
-    They are a folder of Parquet or CSV files with a manifest, or a DuckDB file.
+    They are a folder of files with a manifest, or one file, as --format says.
 
     Facts are line entries, cash flow lines, transfers between own accounts, and balances of every day and month;
     dimensions are ledgers, days, transactions, tags and loads; company, currency and fiscal year are those of the

@@ -17,6 +17,11 @@ from accounting_analytics.core.money import format_amount, from_minor_units, to_
 MAX_LENGTH = 200
 MAX_DIGITS = 18
 REVIEW_STATUSES = ("reviewed", "unreviewed")
+LINE_TEXTS = ("description",)
+"""Texts of a line that are posted, stored, returned and loaded unchanged.
+
+Each is a field of :class:`NewLine`, and of ``LineRow`` and ``LineEntry`` of the service, with the same name.
+"""
 
 _MIN_LINES = 2
 _ID_DIGITS = 24
@@ -76,7 +81,8 @@ def check_entry(entry: NewJournalEntry, scale: int) -> None:
         raise PostingRefusedError(_describe_imbalance(entry, scale))
     check_text(entry.description, "description")
     for line in entry.lines:
-        check_text(line.description, "line description")
+        for name in LINE_TEXTS:
+            check_text(getattr(line, name), f"line {name}")
         if line.transaction is not None:
             _check_transaction(line.transaction)
         for tag in line.tags:

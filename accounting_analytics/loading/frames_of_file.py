@@ -16,7 +16,7 @@ from accounting_analytics.core.money import MAX_UNITS, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.core.schemas import Ledgers
 from accounting_analytics.journals.accounts import REQUIRED_ACCOUNTS
-from accounting_analytics.journals.entries import NewTransaction, check_entry, check_id, derived_id
+from accounting_analytics.journals.entries import LINE_TEXTS, NewTransaction, check_entry, check_id, derived_id
 from accounting_analytics.loading.arrow_lines import line_schema, sort_lines, to_line_frame
 from accounting_analytics.loading.request import DEFAULT_EXPANSIONS
 
@@ -102,7 +102,7 @@ def _rows(entry: NewJournalEntry, accounts: Mapping[str, Account], scale: int) -
             "amount": amount.copy_abs(),
             "debit_credit": side,
             "signed_amount": amount,
-            "description": line.description,
+            **{name: getattr(line, name) for name in LINE_TEXTS},
             "related_line_entry_id": ids[opposing[0]] if len(opposing) == 1 else None,
             "editable": account.editable,
             "opposing_ledger_ids": _joined(accounts[entry.lines[position].ledger_id].id for position in opposing),

@@ -16,7 +16,15 @@ from sqlalchemy.exc import IntegrityError
 
 from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.errors import PostingRefusedError
-from accounting_analytics.journals.entries import NewLine, NewTag, NewTransaction, check_entry, check_id, derived_id
+from accounting_analytics.journals.entries import (
+    LINE_TEXTS,
+    NewLine,
+    NewTag,
+    NewTransaction,
+    check_entry,
+    check_id,
+    derived_id,
+)
 from accounting_analytics.service import tables
 from accounting_analytics.service.audit_log import record
 from accounting_analytics.service.database import Store, id_batches, read_instance, read_ledgers
@@ -181,7 +189,7 @@ class PostedJournal:
     def _add_line(self, entry_key: int, instant: int, line_id: str, line: NewLine, ledger: StoredLedger) -> None:
         key = next(self._line_keys)
         side = _DEBIT if line.units >= 0 else _CREDIT
-        texts = [getattr(line, name) for name in tables.LINE_TEXTS]
+        texts = [getattr(line, name) for name in LINE_TEXTS]
         self._lines.rows.append(
             (key, self._instance.pk, line_id, entry_key, ledger.pk, instant, side, line.units, *texts)
         )

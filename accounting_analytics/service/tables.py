@@ -41,7 +41,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import UserDefinedType
 
-from accounting_analytics.journals.entries import MAX_DIGITS
+from accounting_analytics.journals.entries import LINE_TEXTS, MAX_DIGITS
 from accounting_analytics.service.stored_values import SUMMED_APART
 
 if TYPE_CHECKING:
@@ -155,13 +155,6 @@ journal_entries = Table(
     Column("cash_ledger_pk", _Key, ForeignKey("ledgers.pk")),
     UniqueConstraint("instance_pk", "id"),
 )
-
-LINE_TEXTS = ("description",)
-"""Text columns of a line that are posted, stored and returned unchanged.
-
-Each is also a field of :class:`~.post_entries.NewLine`, :class:`~.resource_lookup.LineRow` and
-:class:`~.interface.LineEntry`, with the same name.
-"""
 
 line_entries = Table(
     "line_entries",

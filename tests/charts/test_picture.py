@@ -37,6 +37,8 @@ REPORT_CHARTS = {
     "running_balance": charts.running_balance,
     "waterfall": functools.partial(charts.waterfall, largest=2),
 }
+TESTED_APART = {"bridge", "margins", "outlook", "trend"}
+"""Charts of other values, which their own modules test."""
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,10 @@ def statement_of(entries, ledgers, days=DAYS, opening="2025-01-01", **options):
     """Return the cash flow statement of three months, or of some days."""
     books = aa.Books(frame_of(entries), ledgers, time_zone="UTC", opening=opening)
     return aa.cash_flow_statement(books, days, **options)
+
+
+def test_every_chart_is_tested():
+    assert {*CHARTS, *REPORT_CHARTS} | TESTED_APART == {*charts.__all__} - {"Picture", "static_picture"}
 
 
 @pytest.mark.parametrize("name", [*CHARTS, *REPORT_CHARTS])

@@ -1,10 +1,12 @@
 """A sync has the lines of the service again after any edit, also of entries without cash, earlier days and failures."""
 
 import datetime as dt
+import hashlib
 import json
 import random
 
 import httpx
+import msgspec
 import pandas as pd
 import pytest
 
@@ -13,6 +15,8 @@ from accounting_analytics.core.errors import BooksError, ServiceError
 from accounting_analytics.local_books import reading_plan
 from accounting_analytics.local_books import sync as sync_module
 from accounting_analytics.local_books.reading_plan import plan_reading
+from accounting_analytics.local_books.storage import table_schema
+from accounting_analytics.local_books.versions import Version
 from accounting_analytics.reconciliation.compared_report import compare_reports
 
 QUARTER = aa.Period("2025-10-01", "2025-12-31", "America/New_York")
@@ -396,3 +400,13 @@ def test_lines_on_a_later_page_are_lines_before_the_first_day(posted_books, tmp_
     local.sync(client, start_date="2025-03-01", end_date="2025-03-31", progress=False)
     assert local.sync(client, start_date="2025-02-01", end_date="2025-03-31", progress=False).ties
     assert local.books_start is None
+
+
+def test_a_change_of_the_files_raises_the_format():
+    fields = {
+        name: struct.get("properties") or struct["prefixItems"]
+        for name, struct in msgspec.json.schema(Version)["$defs"].items()
+    }
+    digest = hashlib.sha256(f"{table_schema(2)} {fields}".encode()).hexdigest()[:12]
+    current = fields["Version"]["format"]["default"]
+    assert (current, digest) == (3, "3177d3370ec3"), "raise the format of local_books/versions.py, and write both here"

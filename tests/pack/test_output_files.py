@@ -174,6 +174,12 @@ def test_page_one_is_the_first_sheet_entries_the_last(workbook):
     ]
 
 
+def test_every_table_of_a_pack_is_a_sheet(workbook, demo_pack):
+    on_page_one = {"key_figures", "sentences"}
+    titles = {made.table.title for name, made in demo_pack.content.tables.items() if name not in on_page_one}
+    assert titles <= {sheet["A1"].value for sheet in workbook} | {*workbook.sheetnames}
+
+
 def cell_value(figure):
     """Return what a cell stores of a figure: of a percentage its hundredth, which its format shows."""
     exact = figure.exact()

@@ -16,7 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import BigInteger, Column, MetaData, Table, create_engine, func, select, update
+from sqlalchemy.dialects.sqlite import dialect as sqlite_dialect
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.schema import CreateTable
 
 from accounting_analytics.core.errors import (
     AmountError,
@@ -80,6 +82,12 @@ def test_other_files_are_refused_and_not_changed(tmp_path):
     for wrong in (tmp_path, tmp_path / "missing" / "books.db"):
         with pytest.raises(ConfigurationError, match="cannot be opened"):
             Store.open(wrong)
+
+
+def test_a_change_of_the_tables_raises_the_version():
+    statements = [str(CreateTable(table).compile(dialect=sqlite_dialect())) for table in tables.metadata.sorted_tables]
+    digest = hashlib.sha256("".join(statements).encode()).hexdigest()[:12]
+    assert (VERSION, digest) == (9, "f775816e8b29"), "raise VERSION of service/tables.py, and write both here"
 
 
 def test_another_version_is_refused(database):

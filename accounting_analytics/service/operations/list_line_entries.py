@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Select, Subquery, literal, sel
 
 from accounting_analytics.core.chart_of_accounts import DebitCredit
 from accounting_analytics.core.errors import OperationRefusedError
+from accounting_analytics.journals.entries import LINE_TEXTS
 from accounting_analytics.service import tables
 from accounting_analytics.service.interface import JournalEntry, LineEntry, LineEntryPage, NestedLedger, Tag, number
 from accounting_analytics.service.operations.resource_lookup import (
@@ -223,7 +224,7 @@ def _record(
         id=row.id,
         amount=number(abs(row.units), scale),
         debit_credit=DebitCredit(row.debit_credit),
-        **{name: getattr(row, name) for name in tables.LINE_TEXTS},
+        **{name: getattr(row, name) for name in LINE_TEXTS},
         datetime=row.datetime,
         editable=ledger.editable,
         ledger_id=ledger.id,

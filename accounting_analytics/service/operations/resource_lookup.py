@@ -61,8 +61,8 @@ def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[s
 class LineRow(Struct, frozen=True, gc=False):
     """A line with its journal entry and transaction; debits are positive.
 
-    Without a transaction its fields are None. The texts are those of
-    :data:`~accounting_analytics.service.tables.LINE_TEXTS`.
+    Without a transaction its fields are None. The texts are those of ``LINE_TEXTS`` of
+    :mod:`accounting_analytics.journals.entries`.
     """
 
     pk: int

@@ -103,10 +103,11 @@ def assert_made_of_terms(row, column, figure):
             expected = Fraction(first + sum(others), len(figure.terms))
         case "change_pct":
             expected = 100 * (first - others[0]) / abs(others[0])
-        case "share":
+        case _ if figure.signs[-1] == "/":
             expected = 100 * first / others[0]
         case _:
             factors = [factor for factor, _ in row.terms]
             expected = sum(factor * term for factor, term in zip(factors, (first, *others), strict=True))
     digit = Fraction(10) ** figure.exact().as_tuple().exponent
-    assert abs(Fraction(figure.exact()) - expected) <= (digit / 2 if column.kind in ROUNDED else 0)
+    is_rounded = column.kind in ROUNDED or row.kind == "percent"
+    assert abs(Fraction(figure.exact()) - expected) <= (digit / 2 if is_rounded else 0), (row.key, column.key)
