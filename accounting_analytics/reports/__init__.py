@@ -1,1 +1,1 @@
-"""Pure calculations over line entries: cash flow, statements, bridges, and the figures that they are made of."""
+"""Pure calculations over line entries: cash flow, statements, bridges, and their figures."""

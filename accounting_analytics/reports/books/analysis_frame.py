@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def analysis_frame(books: Books, period: PeriodLike = None) -> pd.DataFrame:
-    """Add the columns that people group by, so that a pivot table is one line.
+    """Add the columns that people group by, so that a pivot table is one call.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Instants at which this process changed categories: earlier reads have the old ones."""
+"""Instants at which this process changed categories: lines read earlier have the old categories."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ def record_changes(source: str, at: dt.datetime) -> None:
 
 
 def changed_after(source: str, read_at: dt.datetime | None) -> dt.datetime | None:
-    """Return the instant of the last change if it followed the read."""
+    """Return the instant of the last change of categories, if it is after `read_at`."""
     at = _applied.get(source)
     return at if at and read_at and read_at < at else None

@@ -90,7 +90,7 @@ class LineSource:
         scale: int | None = None,
         asked: Period | None = None,
     ) -> None:
-        # no label of the index is used, and its name may be that of a column
+        # the index is not used, and may have the name of a column
         self.frame = line_entries.reset_index(drop=True) if isinstance(line_entries, pd.DataFrame) else line_entries
         self.cash, self.openings, self.open_items, self.time_zone = cash, openings, open_items, time_zone
         self.states_days = extent is not None
@@ -108,7 +108,7 @@ class LineSource:
 
     @cached_property
     def extent(self) -> Extent:
-        """The loaded extent; without a stated load, the days of the lines."""
+        """The stated extent of the load, else the days from the first line to the last."""
         if self._stated is not None:
             return self._stated
         instant = nw.col("datetime")
@@ -147,7 +147,7 @@ class LineSource:
         return counterparties_of_entries(lines, self.cash, self.open_items)
 
     def in_pandas(self, what: str) -> pd.DataFrame:
-        """Return the frame in pandas; refuse other engines."""
+        """Return the frame in pandas. Refuse a frame of another engine."""
         if not isinstance(self.frame, pd.DataFrame):
             raise InputError(
                 f"{what} takes lines in pandas, and these are in a {type(self.frame).__name__}: load the books with "
@@ -159,7 +159,7 @@ class LineSource:
     def dated(self) -> pd.DataFrame:
         """The lines in pandas, exact, with ``local_date`` and ``_entry``.
 
-        ``_entry`` is the journal entry, or the line itself where it names none.
+        ``_entry`` is the id of the journal entry, or of the line where it names no entry.
         """
         frame = self.in_pandas("this")
         require_columns(frame.columns, _NEEDED, "line_entries")
@@ -167,7 +167,7 @@ class LineSource:
         return rows.assign(local_date=local_midnights(rows["datetime"], self.time_zone), _entry=entry_ids(rows))
 
     def until(self, last: dt.date) -> pd.DataFrame:
-        """Return the lines of :attr:`dated` until a day."""
+        """Return the lines of :attr:`dated` up to a day."""
         return self.dated[self.dated["local_date"] <= pd.Timestamp(last)]
 
     def missing_until(self, last: dt.date) -> str:
@@ -175,7 +175,7 @@ class LineSource:
         return "; ".join(self.extent.reasons(Period(last, last, self.time_zone)))
 
     def notes_until(self, last: dt.date) -> tuple[str, ...]:
-        """Return the notes; warn if the last days have no line."""
+        """Return the notes, with a warning if the last days have no line."""
         rows = self.until(last)
         latest = last if rows.empty else rows["local_date"].max().date()
         days = (last - latest).days
@@ -186,19 +186,19 @@ class LineSource:
         return (*([quiet] if days > _MOST_QUIET_DAYS else []), *self.exact.notes)
 
     def listed(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Select the rows of cash, with their ``figure_amount``."""
+        """Select the lines on cash ledgers, with their ``figure_amount``."""
         shown = rows[rows["ledger_id"].isin(self.cash)]
         return shown.assign(figure_amount=shown["signed_amount"])
 
     def require_each_once(self) -> None:
-        """Without a stated load, refuse repeated lines and amounts on wrong sides."""
+        """Refuse repeated lines and amounts on wrong sides, unless the lines state their load."""
         if not self.states_days and not self._is_checked:
             self.exact.require_distinct()
             require_sides(self.frame, self.scale)
             self._is_checked = True
 
     def require_whole_entries(self) -> None:
-        """Without a stated load, also refuse entries that do not balance."""
+        """Also refuse entries that do not balance, unless the lines state their load."""
         self.require_each_once()
         if not self.states_days and self._unbalanced:
             raise IncompleteLoadError(_describe_unbalanced(self._unbalanced))
@@ -221,7 +221,7 @@ class LineSource:
         return {name: value for name, value in vars(self).items() if name not in found}
 
     def require_all_entries(self) -> None:
-        """Refuse lines that were loaded for cash alone."""
+        """Refuse lines that were loaded only for entries that touch cash."""
         if self.extent.entries == "cash":
             raise IncompleteLoadError(
                 "only lines of entries that touch cash were loaded (is_cashflow=True), which suffices for a cash flow "
@@ -238,7 +238,7 @@ class LineSource:
         return "; ".join(self.extent.reasons(Period(first, span.last, self.time_zone), needed))
 
     def sums(self, spans: Collection[Span]) -> dict[Span, dict[str, int]]:
-        """Sum signed units by ledger, debits positive; flows leave out cash."""
+        """Sum signed units by ledger, debits positive. Spans of flows leave out cash ledgers."""
         flows = [] if self.is_tagged else [span for span in spans if span.is_flow]
         lines = [span for span in spans if span not in flows]
         found: dict[Span, dict[str, int]] = {}
@@ -256,7 +256,7 @@ class LineSource:
         return found
 
     def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
-        """Return the lines of some parts with signed amounts in ``figure_amount``."""
+        """Return the lines of `parts`, with signed amounts in ``figure_amount``."""
         frames = [self._lines_of(part) for part in simplified(parts)]
         entries = pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0].reset_index(drop=True)
         return checked_entries(entries, units, self.scale)
@@ -267,13 +267,13 @@ class LineSource:
         return self._rows(within & ~is_cash, within & is_cash, opening=within & is_on(self.openings))
 
     def lines(self, span: Span) -> pd.DataFrame:
-        """Return the lines of some days with all columns."""
+        """Return the lines of a span of days with all columns."""
         return self._rows(is_within(span.intervals(self.time_zone)))
 
     def shown_lines(
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
     ) -> list[ShownLine] | None:
-        """Return the lines of ledgers and days, unless they exceed `limit`."""
+        """Return the lines on some ledgers in `spans`, or None if they are more than `limit`."""
         within = is_within(tuple(interval for span in joined(spans) for interval in span.intervals(self.time_zone)))
         on_ledgers = within & is_on(ledger_ids)
         chosen = self.exact.lines.filter(on_ledgers)
@@ -311,7 +311,7 @@ class LineSource:
         return found
 
     def _ledgers_of_entries(self, within: nw.Expr, on_ledgers: nw.Expr) -> dict[str, tuple[str, ...]]:
-        """Find the ledgers of each journal entry that has a chosen line."""
+        """Find the ledgers of each journal entry that has a line on `on_ledgers`."""
         found: dict[str, dict[str, None]] = {}
         lines = lines_of_entries(self.exact.lines, within, on_ledgers, "id", "ledger_id")
         for line in collect(lines).sort_by("id").to_pylist():
@@ -338,8 +338,8 @@ class LineSource:
     ) -> pd.DataFrame:
         """Select rows of the frame, with all its columns.
 
-        `touching` keeps only entries with such a line. `opening` leaves out entries with such a line, or keeps only
-        these if `is_opening`.
+        With `touching`, only entries with a line that it selects are kept. Entries with a line that `opening` selects
+        are left out, or with `is_opening` only these are kept.
         """
 
         def choose(lines: nw.LazyFrame[Any], *columns: str) -> nw.LazyFrame[Any]:
@@ -378,7 +378,7 @@ def entries_among(lines: pd.DataFrame, is_chosen: pd.Series[bool]) -> pd.DataFra
 
 
 def _describe_unbalanced(entry_ids: Collection[str]) -> str:
-    """Say that lines are missing because entries do not balance."""
+    """Name entries that do not balance, and say that some of their lines are missing."""
     return (
         f"{count_of(len(entry_ids), 'journal entry does', 'journal entries do')} not balance in the given lines, so "
         f"lines are missing: {join_ids(entry_ids)}; load all lines of these days (every ledger)"
@@ -386,7 +386,7 @@ def _describe_unbalanced(entry_ids: Collection[str]) -> str:
 
 
 def tag_notes(tag_ids: Collection[str]) -> tuple[str, ...]:
-    """Say that only lines with the tags are counted."""
+    """Say that only lines with these tags are counted."""
     return (f"Only lines with all these tags are counted: {join_ids(tag_ids)}.",) if tag_ids else ()
 
 

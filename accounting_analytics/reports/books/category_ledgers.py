@@ -22,7 +22,7 @@ _CONTRADICTIONS = {
     ("inflow", LedgerType.EXPENSE): ("receipt", "an expense", "refunds"),
     ("outflow", LedgerType.REVENUE): ("payment", "revenue", "refunds to customers"),
 }
-"""Directions that rarely fit the type of a category: the movement, the type, and what it usually is then."""
+"""Movements of cash that rarely fit a type of category, and what such a movement usually is."""
 _ROLE_FIELDS = {"id", "is_required", "sub_type", "debit_credit"}
 
 
@@ -39,7 +39,7 @@ class Categories:
         self.transfers = min(transfers, default=None)
 
     def find_category(self, text: object) -> str:
-        """Find a category; refuse cash and uncategorized ledgers."""
+        """Find the ledger of a category. Refuse cash and uncategorized ledgers."""
         ledger_id = self.names.find(text)
         if ledger_id in self.cash:
             raise InputError(f"{text!r} reports cash flow and cannot be a category")
@@ -59,9 +59,9 @@ class Categories:
         return [self.names.path(ledger_id) for ledger_id in self.possible()]
 
     def find_edited(self, ledger_id: str, name: str) -> str:
-        """Find the new category by the two columns of a proposal.
+        """Find the new category in the two columns of an edited proposal.
 
-        Each column may hold an id, a unique name or a path, or be empty, and both must mean the same ledger.
+        A column may hold an id, a unique name or a path, or be empty. If both are filled, they must mean one ledger.
         """
         texts = [text for text in (ledger_id, name) if text.strip()]
         if not texts:
@@ -89,7 +89,7 @@ class Categories:
     def direction_notes(self, rows: pd.DataFrame) -> Iterator[str]:
         """Warn of receipts that are expenses and payments that are revenue.
 
-        `rows` are those of a queue with their new categories; amounts are exact.
+        `rows` are rows of a queue with new categories and exact amounts.
         """
         types = rows["updated_category_ledger_id"].map(self._types)
         for (direction, kind), (what, named, meant) in _CONTRADICTIONS.items():
@@ -103,7 +103,7 @@ class Categories:
                 )
 
     def find_account(self, text: object) -> str:
-        """Find a cash account: only cash accounts are in the queue."""
+        """Find a cash account. Refuse other ledgers, because the queue has only cash accounts."""
         ledger_id = self.names.find(text)
         if ledger_id not in self.cash:
             raise InputError(f"{text!r} does not report cash flow, so none of its transactions is in the queue")
@@ -111,7 +111,7 @@ class Categories:
 
 
 def find_named(find: Callable[[str], str], text: str, where: str, error: type[InputError] = InputError) -> str:
-    """Find a ledger that a person named; an error says `where`."""
+    """Find a ledger by the text that a person wrote. An error names the place, `where`."""
     try:
         return find(text)
     except InputError as problem:
@@ -121,7 +121,7 @@ def find_named(find: Callable[[str], str], text: str, where: str, error: type[In
 def uncategorized_ledgers(
     ledgers: pd.DataFrame, *, inflow_ledger_id: str | None = None, outflow_ledger_id: str | None = None
 ) -> set[str]:
-    """Return the uncategorized ledgers; a given id replaces a detected one."""
+    """Return the uncategorized ledgers: the given ids, else those that the chart shows."""
     given = {
         RequiredLedger.UNCATEGORIZED_INFLOW: inflow_ledger_id,
         RequiredLedger.UNCATEGORIZED_OUTFLOW: outflow_ledger_id,
@@ -131,7 +131,7 @@ def uncategorized_ledgers(
 
 
 def required_ledgers(ledgers: pd.DataFrame, roles: set[RequiredLedger]) -> set[str]:
-    """Return the required ledgers of some roles, if the chart shows roles."""
+    """Return the ledgers that the chart requires for some roles, if it has roles."""
     if not set(ledgers.columns) >= _ROLE_FIELDS:
         return set()
     required = ledgers[ledgers["is_required"].fillna(value=False)]

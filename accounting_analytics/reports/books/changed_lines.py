@@ -1,7 +1,7 @@
 """Lines that differ between two tables of line entries, and their sums by ledger.
 
-Rows of both tables are numbered and paired by the id of the line. Where little changed, a few ranges have all pairs in
-the same order in both tables, and are compared column by column without a copy.
+Rows of both tables are paired by the id of the line. Where little changed, the pairs are a few ranges of rows in the
+same order in both tables. Such ranges are compared column by column without a copy.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ in the old version."""
 _FOLLOWING = ("opposing_ledger_ids", "related_line_entry_id", "journal_entry_line_entry_ids")
 """Columns that also differ where only another line of the journal entry has changed."""
 _OF_LEDGER = ("ledger_name", "editable")
-"""Columns of the ledger, which are not compared: a new name changes no line."""
+"""Columns that describe the ledger. They are not compared, because a new name of a ledger changes no line."""
 _KEPT_BY_RECATEGORIZATION = ("signed_amount", "amount", "debit_credit", "datetime", "journal_entry_id")
 _NAMED = 3
 """A message names at most this many changed lines."""
 _PAIRS_PER_RANGE = 100
-"""Pairs that a range must have on average, or copying the rows is faster."""
+"""Least average number of pairs in a range: with fewer, copying the rows is faster."""
 
 
 class LedgerChange(NamedTuple):
@@ -59,13 +59,13 @@ class LedgerChange(NamedTuple):
     lines: int
 
     def keys(self, ledger: str) -> tuple[str, str, str]:
-        """Return the keys of its figures: month, ledger and kind."""
+        """Return the keys of the figures of a change: month, ledger and kind."""
         of_ledger = KEY_SEPARATOR.join((self.month, ledger))
         return self.month, of_ledger, KEY_SEPARATOR.join((of_ledger, self.kind))
 
 
 class _Pairs(NamedTuple):
-    """Rows of lines in both tables, and of lines in only one."""
+    """Numbers of the rows of lines in both tables, and in only one table."""
 
     old: Rows
     new: Rows
@@ -74,10 +74,10 @@ class _Pairs(NamedTuple):
 
 
 def find_changed_lines(before: pa.Table, after: pa.Table, *, time_zone: str, scale: int) -> pa.Table:
-    """Find the lines that differ, those of `before` first.
+    """Find the lines that differ: first the lines of `before`, then the lines of `after`.
 
-    Only common columns are compared. Where a damaged table has an id twice, one of its lines is compared and the others
-    are added or removed.
+    Only columns of both tables are compared. Where a damaged table has an id twice, one line with the id is compared,
+    and the other lines count as added or removed.
     """
     pairs = _pair_by_id(before["id"], after["id"])
     changed, kinds = _compare(before, after, pairs)
@@ -98,7 +98,7 @@ def find_changed_lines(before: pa.Table, after: pa.Table, *, time_zone: str, sca
 
 
 def changed_rows(before: pd.DataFrame, after: pd.DataFrame, scale: int, time_zone: str) -> pd.DataFrame:
-    """Return the changed lines of two loads by day, old and new."""
+    """Return the old and new versions of changed lines between two loads, by day."""
     tables = (_exact_table(frame, scale) for frame in (before, after))
     marks = find_changed_lines(*tables, time_zone=time_zone, scale=scale).select([CHANGE, KIND, "id"]).to_pandas()
     sides = ((BEFORE, before), (AFTER, after))
@@ -114,7 +114,7 @@ def _exact_table(frame: pd.DataFrame, scale: int) -> pa.Table:
 
 
 def describe_changes(rows: pd.DataFrame, scale: int, time_zone: str) -> str:
-    """Say how many lines changed, and the first of them."""
+    """Say how many lines changed, and describe the first ones."""
     counts = rows.groupby(KIND)["id"].nunique()
     if counts.empty:
         return "no line differs from those that were read before"
@@ -163,13 +163,13 @@ def sum_by_ledger(lines: pa.Table, names: Mapping[str, str]) -> list[LedgerChang
 
 
 def _mark(table: pa.Table, rows: Rows, change: str, kinds: Kinds | str) -> pa.Table:
-    """Select rows and add the columns of their change."""
+    """Select rows, and add columns that say how they changed."""
     lines = _select(table, rows).append_column(CHANGE, pa.repeat(change, len(rows)))
     return lines.append_column(KIND, pa.array(np.broadcast_to(kinds, len(rows)), pa.string()))
 
 
 def _pair_by_id(old_ids: pa.ChunkedArray, new_ids: pa.ChunkedArray) -> _Pairs:
-    """Pair the rows with the same id."""
+    """Pair the rows of both tables that have the same id."""
     found = pc.fill_null(pc.index_in(new_ids, value_set=old_ids), -1).to_numpy()
     row_after = np.full(len(old_ids), -1)
     row_after[found[found >= 0]] = np.flatnonzero(found >= 0)
@@ -199,7 +199,7 @@ def _compare(before: pa.Table, after: pa.Table, pairs: _Pairs) -> tuple[Rows, Ki
 
 
 def _select(table: pa.Table, rows: Rows) -> pa.Table:
-    """Select rows; a few ranges are sliced without a copy."""
+    """Select rows. A few ranges of rows are sliced without a copy."""
     starts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
     if len(starts) * _PAIRS_PER_RANGE > len(rows):
         return table.take(pa.array(rows))
@@ -209,7 +209,7 @@ def _select(table: pa.Table, rows: Rows) -> pa.Table:
 
 
 def _differ(old: pa.ChunkedArray, new: pa.ChunkedArray) -> Flags:
-    """Compare values; two nulls are equal."""
+    """Mark the rows whose values differ. Two nulls are equal."""
     if old.equals(new):
         return np.zeros(len(old), dtype=bool)
     return _to_numpy(pc.coalesce(pc.not_equal(old, new), pc.xor(pc.is_null(old), pc.is_null(new))))

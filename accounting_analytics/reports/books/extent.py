@@ -1,7 +1,7 @@
 """The extent of a load, and checks that a frame still has its lines.
 
-A load states, for each ledger, how many lines it has, the sum of their signed units, and that of their instants. An
-amount, a day or a ledger that was changed in place shows in one of them.
+A load states, for each ledger, how many lines it has, the sum of their signed units, and the sum of their instants.
+If an amount, a day or a ledger is changed in the frame, one of these three values differs.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import Period
 
 _HARMLESS_FILTER = ("is_cashflow", True)
-"""Filter that leaves out only lines that no cash flow report needs."""
+"""Filter of a load that keeps every line that a cash flow report needs."""
 _COLUMNS = ["id", "ledger_id", "datetime", "signed_amount"]
 
 
 class LedgerSum(NamedTuple):
     """A ledger's number of lines, and sums of their units and instants.
 
-    The sums wrap around, as 64-bit integers do.
+    The sums wrap around like 64-bit integers.
     """
 
     lines: int
@@ -50,11 +50,11 @@ class LedgerSum(NamedTuple):
 
 
 class MonthProof(NamedTuple):
-    """The verdict on a month's lines against the service's report, with instants."""
+    """Result of comparing a month's lines with the service's report, with instants."""
 
     verdict: str
     read_at: dt.datetime | None = None
-    proven_at: dt.datetime | None = None  # None unless they agree
+    proven_at: dt.datetime | None = None  # None unless lines and report agree
     is_complete: bool = True
 
 
@@ -108,7 +108,7 @@ class Extent(NamedTuple):
 
     @classmethod
     def of_load(cls, metadata: Mapping[str, Any]) -> Self:
-        """Read the metadata of a load; refuse a selection of lines."""
+        """Read the metadata of a load. Refuse the metadata of selected lines."""
         filters = metadata["filters"]
         if others := {name: value for name, value in filters.items() if (name, value) != _HARMLESS_FILTER}:
             of_tags = "pass tag_ids= to a statement of all lines" if "tag_ids" in others else "load all lines"
@@ -134,7 +134,7 @@ class Extent(NamedTuple):
         )
 
     def reasons(self, period: Period, needed: Collection[str] = ()) -> tuple[str, ...]:
-        """Return why needed lines are missing, if the load states it."""
+        """Return why lines of needed ledgers are missing in a period, if the load states it."""
         return tuple(self._reasons(period, needed)) if self.is_stated else ()
 
     def _reasons(self, period: Period, needed: Collection[str]) -> Iterator[str]:
@@ -149,7 +149,7 @@ class Extent(NamedTuple):
             yield f"{count_of(len(absent), 'ledger was', 'ledgers were')} not loaded: {join_ids(absent)}"
 
     def absent(self, needed: Collection[str]) -> list[str]:
-        """Return the needed ledgers that were not asked for."""
+        """Return the needed ledgers whose lines the load did not request."""
         return [] if self.windows is None else sorted(set(needed) - self.windows.keys())
 
 
@@ -185,13 +185,13 @@ def reasons_of_frame(line_entries: Any) -> tuple[str, ...]:  # noqa: ANN401 (any
 
 
 def _describe_change(line_entries: Any, stated: Mapping[str, str], scale: int) -> str:  # noqa: ANN401 (any frame)
-    """Say how lines differ from those loaded; empty if nothing shows it."""
+    """Say how lines differ from the loaded lines, or return "" if no difference shows."""
     lines = line_entries.select(_COLUMNS).to_pandas() if isinstance(line_entries, pa.Table) else line_entries
     if not isinstance(lines, pd.DataFrame) or any(name not in lines for name in _COLUMNS):
-        return ""  # frames of other engines are not compared
+        return ""  # only pandas and Arrow frames are compared
     try:
         found = _sums(lines, scale)
-    except (AccountingAnalyticsError, pa.ArrowInvalid):  # an amount that the calculation refuses, with its reason
+    except (AccountingAnalyticsError, pa.ArrowInvalid):  # the calculation refuses such an amount, and says why
         return ""
     loaded = {ledger_id: LedgerSum.parse(text) for ledger_id, text in stated.items()}
     none = LedgerSum(0, 0, 0)

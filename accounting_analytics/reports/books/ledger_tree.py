@@ -76,7 +76,7 @@ class LedgerTree:
             key=lambda ledger_id: display_order(self.sort_codes[ledger_id], ledger_id),
         )
         ordered: dict[str, None] = {}
-        # a ledger without a code is just before its first descendant with one, or last
+        # a ledger without a code is just before its first descendant with a code, else last
         for ledger_id in known:
             without_code = [above for above in self.hierarchy.ancestors(ledger_id) if self.sort_codes.get(above) == ""]
             ordered.update(dict.fromkeys([*reversed(without_code), ledger_id]))
@@ -85,7 +85,7 @@ class LedgerTree:
     def require(
         self, ledger_ids: Collection[str | None], describe: Callable[[Collection[str]], Iterable[str]] | None = None
     ) -> None:
-        """Refuse ledgers in use, or their parents, that the chart lacks."""
+        """Refuse used ledgers, and parents of used ledgers, that the chart lacks."""
         absent = {ledger_id for ledger_id in ledger_ids if ledger_id not in self.names}
         if absent:
             known = [ledger_id for ledger_id in absent if ledger_id is not None]
@@ -104,7 +104,7 @@ class LedgerTree:
             )
 
     def trees(self, *own: Mapping[str, int]) -> Trees:
-        """Find the trees of `own` whose totals are not known.
+        """Find the trees of ledgers with amounts in `own`, and which totals are not known.
 
         A ledger without a known parent may be a descendant of any ledger of the same type in another tree.
         """
@@ -124,7 +124,7 @@ class LedgerTree:
         return Trees(unknown, inferred=loose - unknown, unplaced=unplaced if unknown else set())
 
     def totals(self, own: Mapping[str, int], trees: Trees) -> dict[str, int | None]:
-        """Add up the units of each subtree; None where they are unknown."""
+        """Add up the units of each subtree. A total is None where it is not known."""
         sums: dict[str, int | None] = {}
         for ledger_id, units in own.items():
             including = (ledger_id, *self.hierarchy.ancestors(ledger_id))
@@ -138,7 +138,7 @@ class LedgerTree:
         return [ledger_id for ledger_id in self.ordered if ledger_id in ledger_ids]
 
     def notes(self, *trees: Trees) -> Iterator[str]:
-        """Yield sentences on ledgers whose parents are not known."""
+        """Yield sentences about ledgers whose parents are not known."""
         if inferred := self.in_order(set().union(*(part.inferred for part in trees))):
             yield (
                 f"The hierarchy is inferred: the parents of {count_of(len(inferred), 'ledger')} are not known "

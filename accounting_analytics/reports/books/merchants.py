@@ -1,14 +1,14 @@
 r"""Merchants: descriptions of transactions without dates, references and other changing parts.
 
 :func:`merchants` applies ``STEPS`` in their order to the plain text in upper case. A step removes one kind of text, and
-states examples that the tests verify. A text that would lose all its letters is kept as it is, and so is the number of
-a check, because checks of different counterparties differ in nothing else.
+states examples that the tests verify. A text that would lose all its letters is kept as it is, and so is a
+text with the number of a check, because the texts of different checks differ in nothing else.
 
-A number of one or two digits inside a name stays, and so does a code of letters only: no pattern separates a store and
-its place, ``RESTAURANT DEPOT 29 BKLYN``, from a name such as ``ROUTE 66 DINER``. Different merchants in one group would
-be decided wrongly; several groups of one merchant only take longer, and a rule with ``contains`` decides all of them.
+A number of one or two digits inside a name stays, and so does a code of letters only: no pattern distinguishes a store
+and its place, ``RESTAURANT DEPOT 29 BKLYN``, from a name such as ``ROUTE 66 DINER``. One group of different merchants
+would be decided wrongly. Several groups of one merchant only take longer, and one rule with ``contains`` decides them.
 
-Regular expressions are RE2's, on Arrow columns: a million descriptions take seconds.
+Arrow applies the regular expressions (RE2) to whole columns: a million descriptions take seconds.
 """
 
 from __future__ import annotations

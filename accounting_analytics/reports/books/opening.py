@@ -41,7 +41,7 @@ class GivenOpening(NamedTuple):
 
     @classmethod
     def of(cls, given: object) -> GivenOpening:
-        """Read the argument `opening`; refuse other types."""
+        """Read the argument `opening`: a day, balances or both. Refuse other types."""
         if given is None:
             return cls()
         if isinstance(given, CashFlowReport):
@@ -95,22 +95,22 @@ class Opening(NamedTuple):
 
     @property
     def is_movement(self) -> bool:
-        """Sums up to a day are movements since `day`, not balances."""
+        """True if sums up to a day are movements since `day`, not balances."""
         return self.day is not None and self.basis == "unknown"
 
     @property
     def since(self) -> dt.date | None:
-        """First day of sums; None if they begin at the first entry."""
+        """First day that sums count, or None if they begin with the first entry."""
         return self.day if self.is_movement or self.units is not None else None
 
     @property
     def day_text(self) -> str:
-        """The day as sentences write it; empty where none is known."""
+        """The day as sentences write it, or "" if it is not known."""
         return day_label(self.day) if self.day else ""
 
     @property
     def averaged_from(self) -> dt.date:
-        """First day of the columns that averages count."""
+        """Earliest first day of columns that count in averages."""
         if self.first_entry is None:
             return dt.date.min
         return self.first_entry + DAY if self.capital else self.first_entry
@@ -139,7 +139,7 @@ class Opening(NamedTuple):
         )
 
     def notes_on(self, periods: Iterable[Period]) -> Iterator[str]:
-        """Yield notes on days before the first entry, and on averages."""
+        """Yield notes about days before the first entry, and about averages."""
         if self.first_entry is None:
             return
         first, periods = day_label(self.first_entry), list(periods)
@@ -153,10 +153,10 @@ class Opening(NamedTuple):
 
 
 def find_opening(extent: Extent, discovery: Discovery | None, time_zone: str, given: dt.date | None = None) -> Opening:
-    """Find the opening: the given day, or that of the first entry.
+    """Find the opening: the given day, else the day of the first entry.
 
-    It is unknown if the load begins after the first entry. Lines that state no load are taken to reach back to a
-    given day.
+    The day is not known if the load begins after the first entry. Lines that state no load are assumed to reach back
+    to the given day.
     """
     first = given or extent.first_entry or discovered_first_entry(discovery, time_zone)
     loaded_from = extent.days.start_date
@@ -176,7 +176,7 @@ def discovered_first_entry(discovery: Discovery | None, time_zone: str) -> dt.da
 def given_opening(
     balances: pd.DataFrame | Mapping[str, Decimal], day: dt.date, tree: LedgerTree, scale: int
 ) -> Opening:
-    """Read the balances that a caller gave, of cash or all ledgers."""
+    """Read the balances that a caller gave for cash ledgers or for all ledgers."""
     units, notes = _read_balances(balances, tree, scale)
     others = sorted(units.keys() - set(tree.cash))
     if others and (gap := sum(units.values())):
@@ -193,7 +193,7 @@ def given_opening(
 def _read_balances(
     balances: pd.DataFrame | Mapping[str, Decimal], tree: LedgerTree, scale: int
 ) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Read given balances in units; refuse unknown and repeated ledgers."""
+    """Read given balances in units. Refuse unknown and repeated ledgers."""
     if isinstance(balances, pd.DataFrame):
         require_columns(balances.columns, ("ledger_id", "cash_balance"), "opening")
         ledger_ids, amounts = balances["ledger_id"], balances["cash_balance"]

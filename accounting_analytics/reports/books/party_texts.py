@@ -14,7 +14,7 @@ NOT_NAMED = "not named"
 """Party of a text that names no party."""
 _MOST_IN_RANGE = 100
 _NUMBERS = "\0"
-"""Replaces invoice numbers while the party of a text is read."""
+"""Text that stands for invoice numbers while the party of a text is read."""
 _NUMBER = r"[a-z]*[-/]?\d[\w/-]*"
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b"
 _RANGE = re.compile(
@@ -74,7 +74,7 @@ class PartyText(NamedTuple):
 def read_party_texts(lines: Iterable[Sequence[str]]) -> list[PartyText]:
     """Read the party and invoice numbers of each line from its texts.
 
-    The first text that names a party decides, else the counterparty of the longest.
+    The party is that of the first text that names a party, else the longest text without invoice numbers.
     """
     found = [_read(texts) for texts in lines]
     payees = merchants([_BEFORE_PAYEE.sub(" ", party_text.party) for party_text in found])
@@ -87,7 +87,7 @@ def read_party_texts(lines: Iterable[Sequence[str]]) -> list[PartyText]:
 
 
 def _read(texts: Sequence[str]) -> PartyText:
-    """Read the texts of a line; the longest replaces a missing party."""
+    """Read the party and numbers of a line from its texts; without a party, take the longest text."""
     longest = max(texts, key=len, default="")
     listed = [_RANGE.sub(_each_number, text) for text in (longest, *texts)]
     numbers = next(filter(None, map(_numbers, listed[1:])), ())

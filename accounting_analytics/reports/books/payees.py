@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 OPEN_ITEMS = (FinancialAccountType.ACCOUNTS_RECEIVABLE, FinancialAccountType.ACCOUNTS_PAYABLE)
 """Types of account whose entries are items that a party owes or is owed."""
 TEXTS_OF_TRANSACTION = ("transaction_description", "description", "journal_entry_description")
-"""Columns that name the counterparty of a payment: the first that has a text decides."""
+"""Columns that name the counterparty of a payment: the first column with a text is used."""
 
 
 def entry_ids(lines: pd.DataFrame) -> list[str]:
-    """Return the journal entry of each line, else the line itself."""
+    """Return the id of each line's journal entry, or of the line where it names no entry."""
     entries = lines["journal_entry_id"].astype(object)
     return list(entries.where(entries.notna(), lines["id"].astype(object)))
 
@@ -32,7 +32,7 @@ def entry_ids(lines: pd.DataFrame) -> list[str]:
 def open_item_ledgers(ledgers: pd.DataFrame) -> dict[str, str]:
     """Map receivables, payables and the ledgers below them to paths.
 
-    A path begins below the receivable or payable, and names the counterparty.
+    A path begins below the receivable or payable, and is the name of the counterparty.
     """
     if not {"financial_account_type", "parent_id"} <= {*ledgers.columns}:
         return {}
@@ -49,18 +49,18 @@ def open_item_ledgers(ledgers: pd.DataFrame) -> dict[str, str]:
 
 
 def path_below(names: LedgerNames, ledger_id: str, below: str) -> str:
-    """Return the path of a ledger from another one above it."""
+    """Return the path of the ledger `below` from the ledger `ledger_id` above it."""
     return names.path(below).removeprefix(names.path(ledger_id)).removeprefix(PATH_SEPARATOR)
 
 
 def counterparties_of_entries(
     lines: pd.DataFrame, cash: Collection[str], open_items: Mapping[str, str]
 ) -> dict[str, str]:
-    """Find who owes, is owed, was paid or pays, by journal entry.
+    """Map each journal entry to its counterparty: who owes, is owed, was paid or pays.
 
-    An entry of open items has the party that its text names, or whose ledger it is on; any other that touches cash the
-    merchant of its transaction, else of its line or its own description. Of several such lines, the one with the
-    first id counts. An adjustment has no counterparty.
+    An entry on a receivable or payable has the party that its text names, or whose ledger it is on. Any other entry
+    that touches cash has the merchant in the text of its transaction, else of its line, else of the entry. If several
+    lines have a text, the line with the first id counts. An adjustment has no counterparty.
     """
     ordered = lines.sort_values("id", kind="stable")
     parties = parties_of_open_items(ordered, open_items)

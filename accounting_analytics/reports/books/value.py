@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 _NAMED = 4
 """At most this many cash ledgers are named."""
 _COMPARED = ("ledger_id", "journal_entry_id", "journal_entry_description", "datetime", "signed_amount")
-"""Columns that are compared between chosen and loaded lines."""
+"""Columns in which chosen lines are compared with the loaded lines."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, init=False)
@@ -189,7 +189,7 @@ class Books(Result):
             _period=chosen,
             _given=GivenOpening.of(opening),
         )
-        if is_in_memory:  # others are checked when they are first summed
+        if is_in_memory:  # lines that state no load are checked when they are first summed
             _ = source.exact
             source.require_each_once()
             _ = self.has_given_opening and self.opening
@@ -208,7 +208,7 @@ class Books(Result):
     _load_again: Callable[[object, Books], Books] | None = None
     _changed: pd.DataFrame | None = None
     _of_engine: Mapping[str, Any] | None = None
-    """Metadata of the load of lines in another engine, which cannot state them."""
+    """Metadata of the load of lines whose engine cannot store metadata in a frame."""
 
     @classmethod
     def of_engine(
@@ -220,7 +220,7 @@ class Books(Result):
         notes: tuple[str, ...],
         **options: Any,  # noqa: ANN401 (those of Books)
     ) -> Self:
-        """Make books of lines whose engine cannot state their load."""
+        """Make books of lines whose engine cannot store the metadata of their load."""
         books = object.__new__(cls)
         vars(books)["_of_engine"] = metadata
         books.__init__(frame, ledgers, period, **options)  # type: ignore[misc]  # as a new one
@@ -228,13 +228,13 @@ class Books(Result):
 
     @property
     def lines(self) -> Any:  # noqa: ANN401 (a frame of the engine that was given)
-        """The line entries: a copy, which is yours to change."""
+        """A copy of the line entries, which you may change."""
         frame = self.source.frame
         return frame.copy(deep=False) if isinstance(frame, pd.DataFrame) else frame
 
     @property
     def ledgers(self) -> pd.DataFrame:
-        """The chart of accounts: a copy, which is yours to change."""
+        """A copy of the chart of accounts, which you may change."""
         return self._ledgers.copy(deep=False)
 
     @cached_property
@@ -259,17 +259,17 @@ class Books(Result):
 
     @property
     def period(self) -> Period:
-        """The days that functions are of by default."""
+        """The days that functions report by default."""
         return self._period or self.source.loaded
 
     @property
     def has_given_period(self) -> bool:
-        """A caller gave the period."""
+        """True if a caller gave the period."""
         return self._period is not None
 
     @property
     def has_given_opening(self) -> bool:
-        """A caller gave the opening."""
+        """True if a caller gave the opening."""
         return self._given.day is not None or self._given.balances is not None
 
     @cached_property
@@ -297,7 +297,7 @@ class Books(Result):
         return found._replace(basis="reported") if given.is_reported else found
 
     def _refuse_earlier_entries(self, first: dt.date, discovery: Discovery | None) -> None:
-        """Refuse a first day after the first entry: balances need all entries."""
+        """Refuse a stated first day that is after the first entry, because balances need all entries."""
         known = None if discovery is None else discovery.first_day
         if known and discovery and discovery.accepted.time_zone != self.time_zone:
             known += DAY  # an instant may be a day later in another zone
@@ -319,7 +319,7 @@ class Books(Result):
 
     @property
     def own_notes(self) -> tuple[str, ...]:
-        """Remarks that every result has, beside those on lines and ledgers."""
+        """Remarks that every result has, in addition to remarks on lines and ledgers."""
         at = changed_after(self.extent.source, self.extent.read_at) if self.source.states_days else None
         if at is None:
             return self._remarks
@@ -369,9 +369,9 @@ class Books(Result):
         return cast("Self", again._replaced(**kept, _changed=changed))  # noqa: SLF001 (of this class)
 
     def days_of(self, period: object) -> Period:
-        """Read a period; None means that of the books.
+        """Read a period. None means the period of the books.
 
-        Relative names are as of the last loaded day.
+        Relative names, such as ``last-month``, count from the last loaded day.
         """
         if period is None:
             return self.period
@@ -379,7 +379,7 @@ class Books(Result):
         return to_period(period, "period", self.fiscal_year_start_month, as_of=last, time_zone=self.time_zone)
 
     def last_day(self, as_of: DateLike | None) -> dt.date:
-        """Read `as_of`; by default the latest day with lines."""
+        """Read `as_of`, or return the latest day with lines if it is None."""
         if as_of is not None:
             return parse_date(as_of, "as_of")
         rows = self.source.until(self._period.end_date) if self._period else self.source.dated
@@ -393,7 +393,7 @@ class Books(Result):
         return self._replaced(_period=self.days_of(period))
 
     def _replaced(self, **values: object) -> Self:
-        """Copy with other values; cached sums are shared."""
+        """Copy the books with other values. The copy shares cached sums."""
         other = object.__new__(type(self))
         vars(other).update(vars(self), **values)
         if not values.keys().isdisjoint(("_given", "source")):
@@ -417,7 +417,7 @@ class Books(Result):
         return self._replaced(proofs=proofs, version=version, copy_of=copy_of)
 
     def with_lines(self, frame: pd.DataFrame, *, label: str) -> Self:
-        """Return books of lines that you chose or changed, labelled in every title.
+        """Return books of lines that you chose or changed; every title has the label.
 
         Balances, :func:`~accounting_analytics.reconcile`, :func:`~accounting_analytics.check_completeness`, exports and
         packs refuse them.
@@ -459,7 +459,7 @@ class Books(Result):
 
     def require_loaded(self, what: str) -> None:
         """Refuse lines that a person chose or changed."""
-        if self.source.states_days and self.extent.label:  # days of other lines are not read for it
+        if self.source.states_days and self.extent.label:  # else reading the days would read the lines
             raise InputError(
                 f"{what} takes the lines as they were loaded, and these are {quote(self.extent.label)} "
                 f"({', '.join(self.extent.changes)}); pass the books that with_lines was called on"
@@ -487,11 +487,11 @@ class Books(Result):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The known facts of the books, a row each."""
+        """The known facts of the books, one in each row."""
         return pd.DataFrame(list(self._facts()), columns=["fact", "value"], dtype="str")
 
     def summary(self) -> str:
-        """Return one line: the numbers of lines and ledgers, and their days."""
+        """Return one line of text: how many line entries and ledgers there are, and their days."""
         return f"{'INCOMPLETE: ' if self.extent.missing else ''}{self.company or 'Books'}: {self._counts()}."
 
     def _counts(self) -> str:
@@ -542,7 +542,7 @@ class Books(Result):
 
 
 def to_books(books: object) -> Books:
-    """Return books; refuse any other argument."""
+    """Return books. Refuse any other argument."""
     require_type(
         books, Books, "books", "load_books(client) returns them, and Books(lines, ledgers) makes them of frames"
     )
@@ -551,7 +551,7 @@ def to_books(books: object) -> Books:
 
 
 def _is_in_memory(lines: Any) -> bool:  # noqa: ANN401 (any frame narwhals knows)
-    """Test if a frame holds its lines; refuse anything but a frame."""
+    """Test if a frame has its rows in memory. Refuse anything but a frame."""
     wrap(lines, "line_entries", ())
     return isinstance(nw.from_native(lines), nw.DataFrame)
 
@@ -570,7 +570,7 @@ def _read_ledgers(ledgers: Any) -> pd.DataFrame:  # noqa: ANN401 (any frame narw
 
 
 def _read_reports(reports: Iterable[CashFlowReport]) -> tuple[CashFlowReport, ...]:
-    """Read reports; refuse recomputed ones, which would be compared with themselves."""
+    """Read reports. Refuse recomputed reports: the lines would be compared with themselves."""
     if isinstance(reports, pd.DataFrame) or not isinstance(reports, Iterable):
         raise InputError(
             f"reports is of type {type(reports).__name__}; pass a list of what load_cash_flow_report(client, ...) "

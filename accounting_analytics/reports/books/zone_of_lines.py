@@ -27,7 +27,7 @@ def zone_of_lines(
     time_zone: ZoneLike | None,
     metadata: Mapping[str, Any] | None,
 ) -> DayZone:
-    """Find the zone of days: the argument's, the load's or the ledgers'.
+    """Find the time zone of days: first the argument, then the load, then the ledgers.
 
     The zone of the ledgers counts only if every ``local_date`` is a day of it.
     """
@@ -68,7 +68,7 @@ def find_other_day(line_entries: Any, time_zone: str) -> str:  # noqa: ANN401 (a
     ends = lines.group_by("local_date").agg(first=instant.min(), last=instant.max())
     for row in sorted(collect(ends).to_pylist(), key=lambda row: (row["first"], row["last"])):
         day, moments = _to_date(row["local_date"]), [row["first"], row["last"]]
-        if len(Period(day, day, time_zone).instants()) > 1:  # clocks went back across midnight
+        if len(Period(day, day, time_zone).instants()) > 1:  # clocks went back across midnight: two parts
             rows = collect(lines.filter(instant >= row["first"], instant <= row["last"])).to_pylist()
             moments = [line["datetime"] for line in rows if _to_date(line["local_date"]) == day]
         for moment in map(as_utc, moments):
@@ -78,7 +78,7 @@ def find_other_day(line_entries: Any, time_zone: str) -> str:  # noqa: ANN401 (a
 
 
 def _to_date(value: object) -> dt.date:
-    """Read a cell of ``local_date``: a midnight, date or text."""
+    """Read a cell of ``local_date``: an instant at midnight, a date or a text."""
     if isinstance(value, str):
         try:
             value = dt.datetime.fromisoformat(value)

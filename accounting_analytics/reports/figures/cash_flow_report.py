@@ -96,12 +96,12 @@ class CashFlowReport(Result):
 
     @property
     def starting_cash_balance(self) -> float:
-        """Sum of the starting balances, without totals, which count children twice."""
+        """Sum of the starting balances; totals, which would count children twice, are left out."""
         return self._float("starting_cash_balance")
 
     @property
     def ending_cash_balance(self) -> float:
-        """Sum of the plain ending balances."""
+        """Sum of the ending balances, without totals."""
         return self._float("ending_cash_balance")
 
     @property
@@ -119,7 +119,7 @@ class CashFlowReport(Result):
         return self._exact.copy()
 
     def without_lines(self) -> CashFlowReport:
-        """Return the report without its lines, which then are not compared."""
+        """Return the report without its lines, so that :func:`reconcile` does not compare lines."""
         return replace(self, _exact=self._exact._replace(lines=self._exact.lines.head(0)), totals_only=False)
 
     @property
@@ -135,15 +135,15 @@ class CashFlowReport(Result):
         return self.figures.figure(name)
 
     def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
-        """Return the figure of a row by its column, of which a report has one.
+        """Return the figure of a row by column key. A report has one column, its period.
 
-        For a ledger it is the total, or its `own` amount.
+        The figure of a ledger is its total, or with `own` its own amount.
         """
         return {f"{self.period.start_date}/{self.period.end_date}": self.figures.figure(name, own=own)}
 
     @property
     def figures(self) -> CashFlowReportFigures:
-        """All figures, for results that are built on them."""
+        """All figures, for results that are calculated from figures."""
         return CashFlowReportFigures(
             self.period,
             self._exact.ledgers,
@@ -160,7 +160,7 @@ class CashFlowReport(Result):
         return self.ledgers
 
     def summary(self) -> str:
-        """Return one line: the period and the three sums."""
+        """Return one line of text: the period and the three sums."""
         prefix = "PARTIAL: " if self.partial else ""
         tags = f"; only lines tagged {', '.join(self.tag_ids)}, balances are not filtered" if self.tag_ids else ""
         sums = ", ".join(f"{name} {format_amount(amount)}" for name, amount in self._sums())
@@ -176,12 +176,12 @@ class CashFlowReport(Result):
         yield ResultPart(ledgers, html=self._ledgers_html)
 
     def _ledgers_html(self) -> str:
-        """Write the flow of each ledger, which unfolds, and its total."""
+        """Write the net cash flow of each ledger, which unfolds, and its total."""
         figures = self.figures
         rows = []
         for ledger_id, name in figures.names.items():
             own, total = figures.figure(ledger_id, own=True), figures.figure(ledger_id)
-            # a report only states totals, so they do not unfold
+            # a report states totals without their lines, so they do not unfold
             rows.append((name, [own, replace(total, terms=(), signs=(), _load_entries=None)]))
         selections = [part for _, (own, _) in rows for part in own.selections]
         shown = figures.shown_lines(figures.names.keys(), MAX_LINES)

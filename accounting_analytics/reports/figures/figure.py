@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.selections import Selection
 
 KEY_SEPARATOR = "|"
-"""Separates the row and the column of a key; no id of a load contains it."""
+"""Separator of row and column in a key. No id of a load contains it."""
 OWN = "own:"
-"""Begins the key of a ledger's own amount, without its descendants."""
+"""Prefix of the key of a ledger's own amount, without its descendants."""
 NOT_KNOWN, ZERO = "not known", "\N{EN DASH}"
 """Texts of a figure that is not known, and of zero."""
 
@@ -140,7 +140,7 @@ class Figure(Result):
     def text_in(self, amounts_in: AmountsIn | None) -> str:
         """Return the text in thousands (``k``) or millions (``M``).
 
-        Amounts are rounded half to even; a quotient is as it is.
+        Amounts are rounded half to even. A quotient is not converted.
         """
         if self.kind == "none":
             return ""
@@ -148,7 +148,7 @@ class Figure(Result):
 
     @property
     def _shown_quotient(self) -> Quotient | None:
-        """The form of a quotient that is known."""
+        """The form in which the quotient is written, or None if it is not known."""
         return self.quotient if isinstance(self.units, Decimal) else None
 
     @property
@@ -157,7 +157,7 @@ class Figure(Result):
         return self._load_entries is not None
 
     def exact(self) -> Decimal | None:
-        """Return the amount as a Decimal; None where it is not known."""
+        """Return the amount as a Decimal, or None if it is not known."""
         return from_minor_units(self.units, self.scale) if isinstance(self.units, int) else self.units
 
     def signed_terms(self, amounts_in: AmountsIn | None = None) -> list[tuple[str, str, str]]:
@@ -202,14 +202,14 @@ class Figure(Result):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The entries, or the terms if it is made of others."""
+        """The entries, or the terms if the figure is made of other figures."""
         if not self.terms and self.is_additive:
             return self.entries
         rows = [{"label": term.label, "amount": term.exact(), "key": term.key} for term in self.terms]
         return pd.DataFrame(rows, columns=["label", "amount", "key"])
 
     def to_excel(self, path: str | Path) -> None:
-        """Write an Excel workbook: the figure with what it is made of, and the entries behind it.
+        """Write an Excel workbook: the figure with its terms, and the entries behind it.
 
         Pandas cannot write `entries` to Excel, which has no time zones: their days here are those of the books.
 
@@ -227,7 +227,7 @@ class Figure(Result):
         write_figure(list(_with_terms(self, 1)), self.scale, to_path(path, "path"))
 
     def summary(self) -> str:
-        """Return one line: the label and the amount."""
+        """Return one line of text: the label and the amount."""
         exact = self.exact()
         if exact is None:
             return f"{self.label}: {NOT_KNOWN}"
@@ -308,7 +308,7 @@ def figure_of_entries(
 
 
 def figure_of_terms(key: str, label: str, terms: Sequence[tuple[str, Figure]]) -> Figure:
-    """Make a figure that adds and subtracts others, if all are known."""
+    """Make a figure that adds and subtracts other figures. It is known if they all are."""
     signs, figures = zip(*terms, strict=True)
     calculation = " ".join(f"{sign} {term.label}" for sign, term in terms).removeprefix("+ ")
     make = partial(Figure, key, label, scale=figures[0].scale, terms=figures, signs=signs)
@@ -319,7 +319,7 @@ def figure_of_terms(key: str, label: str, terms: Sequence[tuple[str, Figure]]) -
 
 
 def renamed(figure: Figure, key: str, label: str) -> Figure:
-    """Copy a figure under another key, with terms of its own key."""
+    """Copy a figure under another key and label, also in terms that have its key."""
     terms = tuple(replace(term, key=key) if term.key == figure.key else term for term in figure.terms)
     return replace(figure, key=key, label=label, terms=terms)
 
@@ -327,9 +327,9 @@ def renamed(figure: Figure, key: str, label: str) -> Figure:
 def figure_of_quotient(
     make: Callable[..., Figure], part: int, whole: int, name: str, form: Quotient = PERCENT
 ) -> Figure:
-    """Make a quotient, which is known only for a positive divisor.
+    """Make a quotient. It is known only if the divisor is positive.
 
-    Any other divisor would give it the wrong sign or size.
+    Any other divisor would give a wrong sign, or no number.
     """
     written = partial(make, kind="quotient", quotient=form)
     if whole <= 0:
@@ -363,7 +363,7 @@ def float_amounts(figures: Sequence[Figure]) -> pd.Series[float]:
 
 
 def checked_entries(entries: pd.DataFrame, units: int, scale: int) -> pd.DataFrame:
-    """Return entries that sum to the figure; refuse others."""
+    """Return entries that sum to the figure. Refuse entries that do not."""
     ids = entries["id"] if "id" in entries else entries["line_id"]
     found = to_minor_units(total(exact_amounts(entries["figure_amount"], scale, ids).column), scale)
     if found != units:

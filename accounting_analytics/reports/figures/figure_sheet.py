@@ -37,7 +37,7 @@ _STYLES: Mapping[str, Mapping[str, object]] = {
     "parent": {"italic": True},
     "percent": {"italic": True},
 }
-"""Formats of rows by their kind; leaf rows have none."""
+"""Formats of rows by kind. Rows of kind ``ledger`` and ``own`` have none."""
 
 
 def own_terms(figure: Figure) -> Iterable[Terms]:
@@ -94,7 +94,7 @@ class FigureSheet(NamedTuple):
         worksheet.repeat_columns(0)
 
     def write_rows(self, workbook: Workbook, worksheet: Any, head_row: int) -> int:  # noqa: ANN401 (untyped package)
-        """Write heads and rows on any sheet; return the row below."""
+        """Write heads and rows on any sheet, and return the number of the row below."""
         return _TableWriter(workbook, worksheet, self, head_row).write()
 
 
@@ -137,7 +137,7 @@ class _TableWriter:
         return None
 
     def write(self) -> int:
-        """Write heads and rows, and set widths; return the row below."""
+        """Write heads and rows, set widths, and return the number of the row below."""
         sheet, table = self._worksheet, self._table
         sheet.hide_gridlines(2)
         sheet.write_blank(self._head_row, 0, None, self._workbook.format(bottom=1))
@@ -175,7 +175,7 @@ class _TableWriter:
             write = self._worksheet.write_string if cell.text else self._worksheet.write_blank
             write(*place, cell.text, shown)
         elif is_quotient:
-            is_percent = cell.figure.quotient.suffix == "%"  # which Excel multiplies by itself
+            is_percent = cell.figure.quotient.suffix == "%"  # Excel itself multiplies a percentage by 100
             self._worksheet.write_number(*place, float(exact.scaleb(-2) if is_percent else exact), shown)
         elif not _has_number(cell.figure):
             self.has_text_amounts = True
@@ -188,7 +188,7 @@ class _TableWriter:
     def _link(self, key: str, place: Place, shown: Any) -> None:  # noqa: ANN401 (untyped package)
         """Link a figure to its entries, before its cell is written.
 
-        Writing a link also writes a text; the cell is then written over it.
+        Writing a link also writes a text, which the caller then replaces with the cell.
         """
         entries = self._range(key)
         if entries is None or self._link_count == _MAX_LINKS:
@@ -203,7 +203,7 @@ class _TableWriter:
     def _range(self, key: str) -> tuple[int, int] | None:
         """Find the first and last entry of a figure.
 
-        A figure of others has only the first entry of its first part.
+        For a figure made of other figures, both are the first entry of the first part that has entries.
         """
         if key not in self._ranges:
             formula = self._formulas.get(key)
@@ -233,7 +233,7 @@ def _quotient_format(quotient: Quotient) -> str:
 
 
 def _has_number(figure: Figure) -> bool:
-    """Test if a figure is an amount that Excel stores exactly."""
+    """Test if a figure is known, and Excel stores it exactly."""
     return isinstance(figure.units, int) and abs(figure.units) < MAX_UNITS
 
 
@@ -250,7 +250,7 @@ def _sum_text(terms: Sequence[tuple[int, Place]], scale: int) -> str:
 
 
 def _references(places: Iterable[Place]) -> str:
-    """Write cells as arguments of a function, neighbours as ranges."""
+    """Write cells as arguments of an Excel function, and neighbouring cells as ranges."""
     from xlsxwriter.utility import xl_range  # noqa: PLC0415 (an extra)
 
     ordered = sorted(places)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 Rows = Sequence[tuple[str, Sequence[Figure]]]
 """Labelled rows of figures."""
 MAX_LINES = 9_000
-"""Most lines of a table; where there are more, a press on a figure shows the call that returns them."""
+"""Most line entries in the data of a table. With more, a press on a figure shows the call that returns its entries."""
 MAX_ENTRIES_BYTES = 300_000
-"""Largest JSON of entries in a page; where it is larger, a press on a figure shows the call that returns them."""
+"""Largest JSON of entries in a page. If it is larger, a press on a figure shows the call that returns its entries."""
 _HTML_IN_SCRIPT = str.maketrans({character: f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"})
 
 
@@ -60,7 +60,7 @@ class EntriesData(NamedTuple):
 def entries_json(entries: EntriesData) -> str:
     """Write the entries as JSON for a script element.
 
-    Entries that are too large are left out, then the terms; the call is always there.
+    If the text is too large, the entries are left out, then also the terms. The call always remains.
     """
     call = {"call": entries.call}
     terms = {split_key(key): terms for key, terms in entries.terms.items()}
@@ -77,7 +77,7 @@ def entries_json(entries: EntriesData) -> str:
 def _labels_and_terms(
     terms: Mapping[tuple[str, str], Sequence[tuple[str, str, str]]], columns: Sequence[str]
 ) -> dict[str, Any]:
-    """Collect the labels, each once, and terms that refer to them."""
+    """Collect the labels, each once, and terms that refer to labels by number."""
     labels: dict[str, int] = {}
     numbers = {column: number for number, column in enumerate(columns)}
     found: dict[str, dict[int, list[tuple[str, int, str]]]] = {}
@@ -89,7 +89,7 @@ def _labels_and_terms(
 
 
 def _lines_and_ranges(entries: EntriesData, columns: Sequence[str]) -> dict[str, Any]:
-    """Collect the lines, and the ranges of each figure as one list."""
+    """Collect the line entries, and for each figure one list of its ranges."""
     figures = {
         row: [
             [number for line_range in of_row[column] for number in line_range] if column in of_row else None
@@ -111,7 +111,7 @@ _LETTERS = {
     for mark, letter in (("favourable", "F"), ("unfavourable", "U"))
 }
 LEGEND = "F favourable, U unfavourable"
-_LONG_LABEL = 60  # characters; where a label has more lines than are shown, its title has all
+_LONG_LABEL = 60  # characters; the title of a label has the whole text where the cell does not show all of it
 
 
 class FigureCell(NamedTuple):
@@ -127,7 +127,7 @@ class FigureCell(NamedTuple):
     figure: Figure | None = None
 
     def shown_in(self, amounts_in: AmountsIn) -> FigureCell:
-        """Return the cell with its amount in thousands or millions."""
+        """Return the cell with its amount written in thousands or millions."""
         return self if self.figure is None else self._replace(text=self.figure.text_in(amounts_in))
 
 
@@ -157,9 +157,9 @@ def entries_of(
     call: str,
     amounts_in: AmountsIn | None = None,
 ) -> EntriesData:
-    """Collect the line ranges of sums, and the terms of other figures.
+    """Collect ranges of lines for figures that are sums, and terms for other figures.
 
-    Without lines, or where these have changed since, a press shows the call that says so.
+    If there are no lines, or they have changed since, a press shows the call instead, which says so.
     """
     ranges: dict[str, dict[str, list[Range]]] = {}
     try:
@@ -181,7 +181,7 @@ class FigureRow(NamedTuple):
     """A row of figures, its level in the tree, and its kind.
 
     `kind` is ``heading`` (without figures), ``ledger``, ``parent`` (a ledger whose amount repeats those below it),
-    ``own``, ``subtotal``, ``total``, ``balance`` or ``percent``; `title` is shown where the pointer rests on the label.
+    ``own``, ``subtotal``, ``total``, ``balance`` or ``percent``. `title` is shown if the pointer rests on the label.
     """
 
     label: str
@@ -202,7 +202,7 @@ class TableHead(NamedTuple):
 class FigureTable(NamedTuple):
     """A table of figures with its title, heads and notes.
 
-    `heads` are those of the figures, not of the labels; `amounts_in` is the unit that amounts are shown in.
+    `heads` are the heads of the columns after the labels. `amounts_in` is the unit that amounts are shown in.
     """
 
     title: str
@@ -235,7 +235,7 @@ def table_of_figures(
 ) -> FigureTable:
     """Make a table of figures, with the lines behind them.
 
-    `call` is the expression that returns the entries of a figure, as in :class:`EntriesData`; `name` returns the name
+    `call` is the expression that returns the entries of a figure, as in :class:`EntriesData`. `name` returns the name
     of a ledger.
     """
     figures = [figure for _, row in rows for figure in row]
@@ -269,7 +269,7 @@ def sums_of(rows: Rows) -> list[Figure]:
 
 
 def entries_behind(rows: Rows) -> EntryTable | None:
-    """Return the entries behind sums, unless too many or changed."""
+    """Return the entries behind sums, or None if they are too many or have changed."""
     try:
         table = EntryTable(sums_of(rows))
     except (BooksDoNotTieError, IncompleteLoadError):
@@ -322,7 +322,7 @@ def _markup(table: FigureTable, name: str = "") -> str:
 
 
 def _row_groups(table: FigureTable, styles: Sequence[str], *, is_shared: bool) -> Iterator[str]:
-    """Group rows: a heading begins a group, a subtotal ends it."""
+    """Yield groups of rows. A heading begins a group, and a subtotal ends the group."""
     group: list[str] = []
     for row in table.rows:
         if row.kind == "heading":
@@ -356,7 +356,7 @@ def _row(row: FigureRow, styles: Sequence[str], *, is_shared: bool) -> str:
 
 
 def _cell(cell: FigureCell, style: str, *, is_shared: bool) -> str:
-    """Write a cell; its class aligns the digits of negative amounts."""
+    """Write a cell. Its CSS class aligns the digits of negative amounts."""
     if style.startswith("text"):
         typed = " data-text" if is_shared else ""
         return f'<td class="{style}"{typed}>{_text(cell.text)}</td>'
@@ -380,8 +380,8 @@ def _below(table: FigureTable) -> str:
 
 
 def _indent(row: FigureRow, *, is_shared: bool) -> str:
-    """Indent a label, also in notebooks that drop style elements."""
-    if is_shared:  # a page keeps its style
+    """Return the indent of a label, which also works in notebooks that drop style elements."""
+    if is_shared:  # a page keeps its style element
         return f' style="--level:{row.level}"' if row.level else ""
     indent = f";padding-left:{1.2 * row.level:.1f}em;--level:{row.level}" if row.level else ""
     return f' style="text-align:left{indent}"'

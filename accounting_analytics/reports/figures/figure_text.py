@@ -38,7 +38,7 @@ class TextRow(Protocol):
 
 
 class TextColumn(NamedTuple):
-    """A column as text; columns of a group stay together if possible."""
+    """A column as text. Columns of one group stay together if possible."""
 
     heading: str
     texts: Sequence[str]
@@ -54,9 +54,9 @@ class _Cells(NamedTuple):
 
 
 def figure_lines(rows: Sequence[TextRow], columns: Sequence[TextColumn], width: int) -> list[str]:
-    """Write a table in lines of `width` columns; figures are never cut.
+    """Write a table in text lines of `width` characters. Figures are never cut.
 
-    A line is longer only where a figure needs it. Columns that do not fit are in blocks below, and a line in
+    A text line is longer only if a figure is longer. Columns that do not fit are in blocks below, and a text line in
     parentheses says so.
     """
     cells = [_cells(rows, column) for column in columns]
@@ -86,12 +86,12 @@ def _cells(rows: Sequence[TextRow], column: TextColumn) -> _Cells:
     label = printable(column.heading)
     widest = max(map(len, texts), default=0)
     choices = [_wrap_from_end(label, limit) for limit in range(widest, max(widest, _HEADING_WIDTH) + 1)]
-    heading = min(choices, key=len)  # of the same number of lines, the narrowest
+    heading = min(choices, key=len)  # of the widths with the same number of text lines, the narrowest
     return _Cells(heading, texts, max(widest, *map(cell_len, heading)))
 
 
 def _label_width(longest: int, widths: Sequence[int], width: int) -> int:
-    """Choose a width of the labels with which the columns fit."""
+    """Choose the width of labels that lets the columns fit."""
     beside_all = width - sum(widths) - _GAP * len(widths)
     beside_widest = width - max(widths, default=0) - _GAP
     limit = min(max(_SHORTENED, min(beside_all, _WIDEST)), max(beside_widest, _NARROWEST))
@@ -117,7 +117,7 @@ def _fold(groups: Iterable[list[int]], widths: Sequence[int], room: int) -> list
 
 
 def _block(rows: Sequence[TextRow], columns: Sequence[_Cells], label_width: int) -> Iterator[str]:
-    """Yield the lines of some columns, with the labels of all rows."""
+    """Yield the text lines of some columns, with the labels of all rows."""
     height = max((len(column.heading) for column in columns), default=0)
     for number in range(height):
         texts = [([""] * (height - len(column.heading)) + column.heading)[number] for column in columns]

@@ -28,7 +28,7 @@ _NAMED = {
     "ledger": ("ledger_name", "ledger_id"),
     "id": ("id", "line_id"),
 }
-"""Columns of the sheet, and the columns of entries that may have their text, best first."""
+"""Columns of the sheet. For each, the columns of entries that may have its text, best first."""
 
 
 class FigurePart(NamedTuple):

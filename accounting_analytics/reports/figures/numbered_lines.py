@@ -1,4 +1,4 @@
-"""Numbered lines of a page or workbook, so that figures sum few ranges."""
+"""Numbered line entries of a page or workbook, so that each figure sums few ranges."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ Range = tuple[int, int, int]
 
 
 class ShownLine(NamedTuple):
-    """A line as people read it.
+    """A line entry as people read it.
 
-    `day` is its local day; `opposing` names the other ledgers of its entry, and `entry` is the id of the entry; `units`
-    are signed, debits positive; `tag` is its part of a statement that is split by tags. Of an entry that touches cash,
-    a line on another ledger has `is_flow`, or `is_opening` where the entry has opening balances.
+    `day` is its local day, `opposing` names the other ledgers of its entry, and `entry` is the id of the entry. `units`
+    are signed, debits positive. `tag` is its part of a statement that is split by tags. If the entry touches cash, its
+    lines on other ledgers have `is_flow`, or `is_opening` if the entry has opening balances.
     """
 
     ledger_id: str
@@ -46,12 +46,12 @@ class ShownLine(NamedTuple):
 
     @property
     def part(self) -> int:
-        """Part of cash flow sums: 1 flows, 2 opening balances, 0 neither."""
+        """Part of cash flow to which the line belongs: 1 flows, 2 opening balances, 0 neither."""
         return 2 if self.is_opening else int(self.is_flow)
 
 
 class PageLines(NamedTuple):
-    """Lines of a page: numbers of ledgers, days and texts, and units."""
+    """Line entries of a page: numbers of their ledgers, days and texts, and their units."""
 
     ledgers: list[str]
     texts: list[str]
@@ -78,7 +78,7 @@ class PageLines(NamedTuple):
 
 
 class LineTable:
-    """Lines ordered by ledgers that only occur together, then by day.
+    """Line entries, ordered by groups of ledgers that the figures always sum together, then by day.
 
     Lines of cash flows, and those of opening balances, are ordered apart where they are summed apart.
 
@@ -148,7 +148,7 @@ class LineTable:
 
 
 class EntryTable:
-    """Lines of figures without selections, such as those of a counterparty.
+    """Line entries of figures without selections, such as the figure of a counterparty.
 
     Lines are ordered by the figures that have them, then by day.
 
@@ -176,7 +176,7 @@ class EntryTable:
         self.lines = [found[key] for key in order]
 
     def ranges(self, figure: Figure) -> list[Range]:
-        """Find the ranges of lines of one of the figures."""
+        """Find the ranges of the line entries of a figure."""
         return runs_of((self._numbers[key], sign) for key, sign in self._signs[figure.key].items())
 
 
@@ -194,7 +194,7 @@ def runs_of(signed: Iterable[tuple[int, int]]) -> list[Range]:
 def _keyed_lines(entries: pd.DataFrame, scale: int) -> Iterator[tuple[tuple[Any, ...], ShownLine]]:
     """Yield the lines of a figure with keys that identify them.
 
-    A key counts its occurrences, because a report may name an id several times.
+    A key also counts how often its id came before, because a report may have an id several times.
     """
     ids = entries["id" if "id" in entries else "line_id"].astype(object)
     amounts = exact_amounts(entries["figure_amount"], scale, ids).column

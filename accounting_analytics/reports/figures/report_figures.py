@@ -41,9 +41,9 @@ STARTING, NET, ENDING, UNEXPLAINED = (
 )
 INFLOW, OUTFLOW, BALANCE = "inflow", "outflow", "cash_balance"
 WITHOUT = "without:"
-"""In a key of flows of days, before the id of a ledger whose lines are left out."""
+"""In a key of flows of days, this text is before the id of a ledger whose lines are left out."""
 WITHOUT_ENTRIES = "without_entries:"
-"""In a key of flows of days, before the id of a ledger whose journal entries are left out."""
+"""In a key of flows of days, this text is before the id of a ledger whose journal entries are left out."""
 _SUMS = {
     STARTING: "Starting cash balance",
     NET: "Net cash flow",
@@ -120,7 +120,7 @@ class CashFlowReportFigures:
         return self._own([key]) if own else self._total(key)
 
     def _total(self, ledger_id: str) -> Figure:
-        """Make a ledger's total, with lines if it equals the own amount."""
+        """Make the figure of a ledger's total. It has lines if it equals the own amount."""
         row = self.ledgers.set_index("ledger_id").loc[ledger_id]
         stated: Decimal | None = None if pd.isna(row["total_net_cash_flow"]) else row["total_net_cash_flow"]
         label = f"{row['name']}, {period_label(self.period)}"
@@ -251,7 +251,7 @@ class CashFlowReportFigures:
         *,
         signs: str = "",
     ) -> Figure:
-        """Make a figure that is stated, or made of others."""
+        """Make a figure whose amount the report states, or that other figures add up to."""
         units = None if exact is None else to_minor_units(exact, self.scale)
         return Figure(
             key,

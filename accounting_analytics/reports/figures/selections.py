@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """Lines of some days, both inclusive: all, or those of cash flows.
+    """Lines from a first to a last day, both included: all lines, or only those of cash flows.
 
-    Without a first day these are all lines up to the last; a last day before the first has none. `tag` names a part of
-    the lines of a statement that is split by tags. `is_flow` has the lines of entries that touch cash without opening
-    balances, `is_opening` those of entries that touch cash with them.
+    Without a first day, the span has all lines up to the last day. A span whose last day is before the first has no
+    lines. `tag` names a part of the lines of a statement that is split by tags. With `is_flow`, a span has the lines of
+    entries that touch cash and no ledger of opening balances. With `is_opening`, their entries touch both.
     """
 
     first: dt.date | None
@@ -29,7 +29,7 @@ class Span(NamedTuple):
 
     @property
     def part(self) -> int:
-        """Part of cash flow sums: 1 flows, 2 opening balances, 0 all."""
+        """Part of cash flow that the span has: 1 flows, 2 opening balances, 0 all lines."""
         return 2 if self.is_opening else int(self.is_flow)
 
     @property
@@ -38,7 +38,7 @@ class Span(NamedTuple):
         return self.first is not None and self.last < self.first
 
     def intervals(self, time_zone: str) -> Days:
-        """Return the exact instants of the days."""
+        """Return the instants at which the days begin and end."""
         if self.is_empty:
             return ()
         if self.first is not None:
@@ -58,12 +58,12 @@ class Selection(NamedTuple):
 
 
 def units_of(selections: Sequence[Selection], sums: Mapping[Span, Mapping[str, int]]) -> int:
-    """Sum the selected lines from the sums of spans by ledger."""
+    """Add up selections, from sums by span and ledger."""
     return sum(part.factor * sums[part.span].get(ledger_id, 0) for part in selections for ledger_id in part.ledger_ids)
 
 
 def joined(spans: Iterable[Span]) -> list[Span]:
-    """Join the days of spans that overlap or touch."""
+    """Join spans whose days overlap or follow each other."""
     found: list[Span] = []
     days = {span._replace(is_flow=False, is_opening=False) for span in spans}
     for span in sorted(days, key=lambda span: span.first or dt.date.min):
@@ -75,7 +75,7 @@ def joined(spans: Iterable[Span]) -> list[Span]:
 
 
 def simplified(selections: Sequence[Selection]) -> list[Selection]:
-    """Join adjacent days, and drop lines that are added and subtracted again."""
+    """Join selections of adjacent days, and drop lines that are both added and subtracted."""
     first, *others = sorted(selections, key=lambda part: part.span.last)
     simple = [first]
     for part in others:

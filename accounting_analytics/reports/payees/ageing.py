@@ -47,9 +47,9 @@ _NO_USUAL = "how long its items usually take is not known: it takes five paid it
 _MUCH_SLOWER = 1.25
 _LAST_DAYS = (30, 60, 90)
 NOT_MATCHED = "not matched"
-"""The party of payments that no open item is of."""
+"""The party that stands for payments without an open item."""
 _ITEMS, _INVOICE_WIDTH, _LEAST_PARTY = 30, 20, 12
-"""How many open items of a ledger are listed as text, and widths of their numbers and parties."""
+"""Most open items of a ledger that are listed as text, and the widths of their numbers and parties."""
 READ_FROM_TEXTS = (
     "Parties and invoice numbers are read from the texts of entries, and the parties of ledgers below from their names."
 )
@@ -82,7 +82,7 @@ class AgedAccount:
 
     @property
     def parties(self) -> dict[str, list[OpenItem]]:
-        """Group open items by party, the most money first, unmatched payments last."""
+        """Group open items by party: the largest amount first, unmatched payments last."""
         found: dict[str, list[OpenItem]] = {}
         for entry in self.items:
             found.setdefault(entry.item.party if entry.open_units > 0 else NOT_MATCHED, []).append(entry)
@@ -90,9 +90,9 @@ class AgedAccount:
         return {party: found[party] for party in sorted(found, key=lambda who: (who == NOT_MATCHED, -sums[who], who))}
 
     def late_after(self, party: str) -> float | None:
-        """Return the days that 9 of 10 paid items took at most.
+        """Return the days within which a party pays 9 of 10 items.
 
-        They are those of all parties where this one has few.
+        A party with few paid items has the days of all parties.
         """
         own = self.days_to_pay.get(party)
         return self.usual.late_after if own is None or own.late_after is None else own.late_after
@@ -183,17 +183,17 @@ class Ageing(Result):
         return self._totals(found[0], self._by_party(found[0]))[_COLUMNS.index(column)]
 
     def rows(self, account: AgedAccount) -> list[tuple[str, list[Figure]]]:
-        """Yield label and figures of each party of a ledger, then of the total."""
+        """Return the label and the figures of each party of a ledger, then of the total."""
         by_party = self._by_party(account)
         return [*by_party.items(), ("Total", self._totals(account, by_party))]
 
     def usual_days(self, account: AgedAccount) -> list[str]:
-        """Write for each row its party's median and last days to pay."""
+        """Write the median and the last days to pay of each row's party."""
         paid = [account.days_to_pay.get(party) for party in account.parties]
         return ["" if days is None else _days_text(days) for days in (*paid, account.usual)]
 
     def _by_party(self, account: AgedAccount) -> dict[str, list[Figure]]:
-        """Figures of the columns by party; each is made of its items."""
+        """Make the figures of each party's columns from the figures of its items."""
         found: dict[str, list[Figure]] = {}
         for party, items in account.parties.items():
             parts: dict[str, list[Figure]] = {column: [] for column in _COLUMNS}
@@ -295,7 +295,7 @@ class Ageing(Result):
         yield ResultPart(self._days_lines(), self.days_to_pay.drop(columns="late_after_days"), max_rows=None)
 
     def _days_lines(self) -> list[str]:
-        """Text of the days to pay of each party."""
+        """Write the days to pay of each party as text lines."""
         lines: list[str] = []
         for account in self._matched():
             parties = _slowest_first(account)
@@ -343,7 +343,7 @@ class Ageing(Result):
 
 
 def _slowest_first(account: AgedAccount) -> list[tuple[str, DaysToPay]]:
-    """Parties that paid within a year, and their days to pay."""
+    """List the parties that paid within a year with their days to pay, the slowest first."""
     paid = [(party, days) for party, days in account.days_to_pay.items() if days.paid]
     return sorted(paid, key=lambda party: (-(party[1].average or 0), party[0]))
 
@@ -353,7 +353,7 @@ def _days_text(days: DaysToPay) -> str:
 
 
 def _trend(days: DaysToPay) -> str:
-    """Say how the median differs from that of the year before."""
+    """Say how the median of the days differs from the median of the year before."""
     if days.change is None or not days.change:
         return "" if days.change is None else ", as the year before"
     return f", {abs(days.change):g} {'more' if days.change > 0 else 'less'} than the year before"
@@ -364,7 +364,7 @@ def _is_late(entry: OpenItem, age: int, late_after: float | None) -> bool:
 
 
 def _padded(texts: Sequence[str], most: int) -> list[str]:
-    """Pad texts to one width; the middle of longer ones is cut."""
+    """Pad texts to one width, and cut the middle of longer texts."""
     shown = [shorten_middle(printable(text), most) for text in texts]
     width = max(map(cell_len, shown), default=0)
     return [set_cell_size(text, width) for text in shown]
@@ -435,9 +435,9 @@ def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[st
 
 
 def _chosen(chart: pd.DataFrame, names: LedgerNames, accounts: Iterable[str] | None) -> dict[str, dict[str, str]]:
-    """Choose the named ledgers, or receivables and payables, with those below.
+    """Choose the named ledgers, else all receivables and payables, with the ledgers below them.
 
-    Each has the ledgers below it, with their paths from it.
+    Each chosen ledger is mapped to the ledgers below it and their paths.
     """
     of_type = chart.loc[chart["financial_account_type"].isin(OPEN_ITEMS), "id"]
     found = list(of_type if accounts is None else dict.fromkeys(names.find(text) for text in accounts))
@@ -483,14 +483,14 @@ def _require_loaded(source: LineSource, last: dt.date, names: LedgerNames, aged:
 
 
 def _start_note(books: Books) -> Iterator[str]:
-    """State the first day of counted items, if earlier lines may exist."""
+    """Say from which day items are counted, if earlier lines may exist."""
     if books.extent.is_stated and (books.opening.is_movement or books.opening.units is not None):
         first = books.source.loaded.start_date
         yield f"Items are counted since {day_label(first)}; what was open before is not in the lines."
 
 
 def _parents_note(chart: pd.DataFrame, others: Collection[str]) -> Iterator[str]:
-    """Name other ledgers whose unknown parents may be listed ones."""
+    """Name ledgers whose parents are not known and may be listed ledgers."""
     if "parent_known" in chart:
         may_be_below = (
             chart["type"].isin(SIGNS) & ~chart["report_cash_flow"] & ~chart["parent_known"].fillna(value=True)

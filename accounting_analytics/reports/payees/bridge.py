@@ -71,13 +71,13 @@ _OTHERS = "smaller_changes"
 _MAX_SENTENCES = 5
 _COMPARISONS: dict[str, Literal["prior", "prior_year"]] = {"prior": "prior", "prior_year": "prior_year"}
 _TOTALS = {"net_cash_flow": cash_flow_statement, "net_income": income_statement}
-"""Totals, and what makes the statement that has them."""
+"""Totals that a bridge explains, and the function that makes the statement with each total."""
 
 
 class BridgedLines(NamedTuple):
-    """Lines of both sides, with their side and the rank of their step.
+    """Lines of both periods. Each line has its side and the rank of its step.
 
-    The rank is -1 where nothing changed.
+    The rank is -1 if the counterparty of the line has no step, because its amount did not change.
     """
 
     frame: pd.DataFrame
@@ -91,8 +91,9 @@ class Bridge(Result):
 
     Amounts are positive where they increase the total: cash that comes in, or net income. ``bridge["before"]``,
     ``bridge["after"]``, ``bridge["change"]`` and ``bridge[step.key]`` are figures with their line entries; the sides of
-    a step are ``bridge[f"{step.key}|before"]`` and ``|after``, ``|last`` is the payment before those of a counterparty
-    that had none in the other period, and ``bridge["smaller_changes|5"]`` is all but the five largest steps.
+    a step are ``bridge[f"{step.key}|before"]`` and ``|after``. If a counterparty had no payment in one of the periods,
+    ``|last`` is its latest payment before the payments of the other. ``bridge["smaller_changes|5"]`` is all steps but
+    the five largest.
 
     Parameters
     ----------
@@ -194,8 +195,8 @@ class Bridge(Result):
     def sentences(self, write: AmountWriter = write_amount, *, since: dt.date | None = None) -> list[str]:
         """Write at most seven sentences: the total, the largest steps, all others.
 
-        `write` is called with each figure whose amount they name; by default it writes the amount. Amounts of payments
-        before `since` are left out.
+        `write` is called with each figure whose amount a sentence names, and by default writes the amount. Amounts of
+        payments before `since` are left out.
         """
         words, listed = self._words(write), [step for step in self.steps if step.cause.name != SMALLER_CHANGES]
         shown = listed if len(self._all) <= _MAX_SENTENCES + 1 else listed[:_MAX_SENTENCES]
@@ -216,7 +217,7 @@ class Bridge(Result):
         yield ResultPart(html=lambda: figure_table_html(self.table('bridge[{row!r} + "|" + {column!r}].entries')))
 
     def table(self, call: str, subtitle: Sequence[str] = ()) -> FigureTable:
-        """Make the table of each step's sides and change; `call` gives a figure's entries."""
+        """Make the table of each step's sides and change. `call` is the expression that returns a figure's entries."""
         shown = [*((step.label, self.sides(step.key)) for step in self.steps), (self.title, self.sides(CHANGE))]
         rows = [(label, [sides.before, sides.after, sides.change]) for label, sides in shown]
         heads = [self.before, self.after, "Change"]
@@ -251,11 +252,11 @@ class Bridge(Result):
 
     @cached_property
     def _ranks(self) -> dict[str, int]:
-        """Rank of each step by its key."""
+        """Map the key of each step to its rank."""
         return {step.key: rank for rank, step in enumerate(self._all)}
 
     def _figures(self, keys: tuple[str, str, str], label: str, ranks: range, before: int, after: int) -> StepSides:
-        """Figures of the lines of some steps: both sides and the change."""
+        """Make the figures of some steps: both sides and the change."""
 
         def figure(key: str, side: str, of: str, units: int, calculation: str) -> Figure:
             load = partial(self._entries, ranks, units, side)
@@ -276,7 +277,7 @@ class Bridge(Result):
         )
 
     def _entries(self, ranks: range, units: int, side: str) -> pd.DataFrame:
-        """Select the lines of a figure; in a change, earlier lines have the opposite sign."""
+        """Select the lines of a figure. In a change, lines of the earlier side have the opposite sign."""
         lines = self._lines
         chosen = (lines.ranks >= ranks.start) & (lines.ranks < ranks.stop)
         if side != CHANGE:
@@ -288,7 +289,7 @@ class Bridge(Result):
         return checked_entries(entries, units, self.scale)
 
     def _last_figure(self, key: str) -> Figure:
-        """Figure of the payment before those of a period."""
+        """Make the figure of a counterparty's last payment before a period."""
         label = f"{self._all[self._ranks[key]].label}, the payment before"
         return figure_of_entries(f"{key}{KEY_SEPARATOR}{LAST}", label, self._last[key], scale=self.scale)
 
@@ -414,7 +415,7 @@ def bridge(
 
 
 def _bridged(books: Books, before: Period, after: Period, total: str) -> _BridgedTotal:
-    """Sum a total of two periods; refuse shared days and unknown totals."""
+    """Sum a total in two periods. Refuse periods that share days, and totals that are not known."""
     if before.start_date <= after.end_date and after.start_date <= before.end_date:
         raise InputError(f"a bridge compares different days, and {before} and {after} overlap")
     first, last = min(before.start_date, after.start_date), max(before.end_date, after.end_date)
@@ -444,12 +445,12 @@ class _BridgedTotal(NamedTuple):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes of the lines, and one of opening balances outside all steps."""
+        """Notes of the lines, and a note if opening balances are outside all steps."""
         has_openings = any(row.measure == "opened" for row in self.figures.layout.shown)
         return (*self.source.notes, *([OPENINGS_NOTE] if has_openings else []))
 
     def lines(self, column: StatementColumn) -> PaidLines:
-        """Lines that sum to the figure of a column."""
+        """Return the lines that sum to the figure of a column."""
         return self._paid_lines([self._selection(column)])
 
     def history(self, columns: Sequence[StatementColumn], categories: Mapping[StepKey, Sequence[str]]) -> History:
@@ -466,7 +467,7 @@ class _BridgedTotal(NamedTuple):
         return History.of_lines(first, self._paid_lines(chosen).joined(categories))
 
     def _selection(self, column: StatementColumn) -> Selection:
-        """Select all lines of the total in a column; credits increase it."""
+        """Select all lines of the total in a column. Credits increase the total."""
         ((_, span),) = self.figures.spans("flow" if self.is_cash else "movement", column)
         parts = self.figures.figure(self.row.key, column.key).selections
         return Selection(-1, span, tuple(dict.fromkeys(ledger_id for part in parts for ledger_id in part.ledger_ids)))
@@ -510,7 +511,7 @@ class _BridgedTotal(NamedTuple):
         )
 
     def _kind(self, ledger_ids: Sequence[str]) -> StepKind:
-        """Say what a step changes."""
+        """Say what a step changes: cash, revenue, an expense or net income."""
         if self.is_cash:
             return "cash"
         rows = self.figures.layout.by_key.values()
@@ -520,7 +521,7 @@ class _BridgedTotal(NamedTuple):
 
 
 def _joined_names(names: Sequence[str]) -> str:
-    """Join the names of a step's categories: two, or the first and a count."""
+    """Join the names of a step's categories: at most two names, else the first and a count."""
     first, *others = names
     if len(others) > 1:
         return f"{first} and {len(others):,} other categories"
@@ -528,6 +529,6 @@ def _joined_names(names: Sequence[str]) -> str:
 
 
 def _category_name(names: LedgerNames, ledger_id: str) -> str:
-    """Name a ledger, by its path where another has the name too."""
+    """Name a ledger, by its path if another ledger has the same name."""
     name = names.name(ledger_id)
     return names.path(ledger_id) if len(names.matches(name)) > 1 else name

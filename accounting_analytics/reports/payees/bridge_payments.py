@@ -37,14 +37,14 @@ class PaidLines(NamedTuple):
     def of_entries(
         cls, entries: pd.DataFrame, payees: Mapping[str, str], transfers: Collection[str], scale: int
     ) -> Self:
-        """Read lines with their ``figure_amount``; transfers have no counterparty."""
+        """Read lines with their ``figure_amount``. Transfers have no counterparty."""
         exact = exact_amounts(entries["figure_amount"], scale, entries["id"]).column
         of_lines = zip(entry_ids(entries), entries["ledger_id"], strict=True)
         keys = [(ledger_id, "" if ledger_id in transfers else payees.get(entry, "")) for entry, ledger_id in of_lines]
         return cls(entries, [to_minor_units(amount, scale) for amount in exact], keys)
 
     def joined(self, categories: Mapping[StepKey, Sequence[str]]) -> PaidLines:
-        """Replace each category by the first of those that share a step."""
+        """Replace each category by the first of the categories that share a step."""
         keys = [
             (categories[ledger_id, counterparty][0], counterparty)
             if (ledger_id, counterparty) in categories
@@ -54,7 +54,7 @@ class PaidLines(NamedTuple):
         return self._replace(keys=keys)
 
     def payments(self) -> dict[StepKey, list[Payment]]:
-        """Sum lines of an entry as payments, by category and counterparty."""
+        """Sum the lines of each journal entry as payments, by category and counterparty."""
         found: dict[tuple[StepKey, str], Payment] = {}
         days = self.frame["local_date"].dt.date
         for key, entry_id, day, units in zip(self.keys, entry_ids(self.frame), days, self.units, strict=True):
@@ -68,7 +68,7 @@ class PaidLines(NamedTuple):
         return payments
 
     def of_payment(self, key: StepKey, payment: Payment) -> pd.DataFrame:
-        """Lines of one payment."""
+        """Return the lines of a payment."""
         keys = zip(self.keys, entry_ids(self.frame), strict=True)
         return self.frame[np.array([of == (key, payment.entry_id) for of in keys], dtype=bool)]
 
@@ -107,11 +107,11 @@ MORE, FEWER, LARGER, SMALLER, OTHER_AMOUNTS = (
 NO_PAYEE, TRANSFERRED = "other", "transfers"
 SMALLER_CHANGES = "smaller changes"
 _SAME_DAYS = 3
-"""Days by which payments of a cadence may differ: weekends and short months."""
+"""Days by which gaps between regular payments may differ, because of weekends and short months."""
 _MIN_SERIES = 3
-"""Payments whose gaps show a cadence."""
+"""Least number of payments whose gaps show whether they are regular."""
 _MAX_CELLS = 40_000
-"""Pairs of payments that are compared to find the additional ones."""
+"""Most pairs of payments that are compared to find additional payments."""
 
 
 class Payment(NamedTuple):
@@ -194,7 +194,7 @@ class PeriodEdge(NamedTuple):
 
     @classmethod
     def between(cls, before: Period, after: Period, days: int) -> PeriodEdge:
-        """Find the edge; periods with days between them have none."""
+        """Find the edge of two periods. Periods with days between them have no edge."""
         earlier, later = sorted((before, after), key=lambda period: period.start_date)
         follows = earlier.end_date + DAY == later.start_date
         return cls(before, after, min(days, before.days // 4, after.days // 4) if follows else 0)
@@ -244,7 +244,7 @@ def _is_received(payments: Sequence[Payment]) -> bool:
 
 
 def _days_like(payments: Sequence[Payment], past: Iterable[Payment]) -> list[dt.date]:
-    """Days of past payments in the direction of some payments, each once."""
+    """List the days of past payments that moved money in the direction of `payments`, each once."""
     is_received = _is_received(payments)
     return sorted({payment.date for payment in past if (payment.units > 0) == is_received})
 
@@ -267,7 +267,7 @@ def _only_later(key: StepKey, payments: tuple[Payment, ...], later: Period, hist
 def _only_earlier(key: StepKey, payments: tuple[Payment, ...], later: Period, history: History) -> Cause:
     """Explain payments in the earlier period only: gone, missed or not due.
 
-    They are missed if their rhythm has one in the later period, gone if it has two.
+    They are "missed" if the rhythm expects one payment in the later period, and "gone" if it expects two.
     """
     of_step = history.payments.get(key, payments)
     following = next((payment.date for payment in of_step if payment.date > later.end_date), None)
@@ -280,7 +280,7 @@ def _only_earlier(key: StepKey, payments: tuple[Payment, ...], later: Period, hi
 
 
 def _other_amounts(before: Sequence[Payment], after: Sequence[Payment]) -> Cause:
-    """Explain payments of another sum, with the only changed one, if known."""
+    """Explain payments whose sum differs, and name the payment that changed if it is the only one."""
     old, new = (sum(payment.units for payment in payments) for payments in (before, after))
     pairs = zip(before, after, strict=True) if len(before) == len(after) else ()
     changed = tuple(this for earlier, this in pairs if earlier.units != this.units)
@@ -295,9 +295,9 @@ def _moved_payment(
 ) -> Cause | None:
     """Find the one payment beyond the edge that explains the whole change.
 
-    The period with it has two payments more than the other; once it is counted in the other, both have payments of the
-    same amounts. It is within `edge.days` of the edge, and a payment of the same amount is within as many days of the
-    other end of its period, the place that it would have in the other period.
+    The period with this payment has two payments more than the other period. If the payment is counted in the other
+    period, both have payments of the same amounts. It is within `edge.days` of the edge. A payment of the same amount
+    is within as many days of the other end of its period, where this payment would be in the other period.
     """
     if not edge.days or abs(len(before) - len(after)) != 2:  # noqa: PLR2004 (one payment more, the other less)
         return None
@@ -307,7 +307,7 @@ def _moved_payment(
     )
     is_early = period.start_date < other.start_date
     if not few and not is_early and not was_paid_earlier():
-        return None  # it may as well be new
+        return None  # the payment may also be of a new counterparty
     near = dt.timedelta(days=edge.days)
     at_start = [payment for payment in many if payment.date - period.start_date < near]
     at_end = [payment for payment in many if period.end_date - payment.date < near]
@@ -326,8 +326,8 @@ def _moved_payment(
 def _additional(many: Sequence[Payment], few: Sequence[Payment], period: Period, other: Period) -> tuple[Payment, ...]:
     """Find payments without a counterpart in the other period, if certain.
 
-    It is certain if the others have the same amounts, if there are three or more at regular gaps, or if all payments
-    of both periods are at regular gaps.
+    They are certain if the remaining payments have the same amounts in both periods, if the payments of the other
+    period are at regular gaps and at least as many as show that, or if all payments of both periods are.
     """
     if len(many) * len(few) > _MAX_CELLS or len(many) > 2 * len(few):
         return ()
@@ -361,9 +361,9 @@ def _are_regular(days: Sequence[int]) -> bool:
 def _unmatched(
     days: Sequence[int], places: Sequence[int], amounts: Sequence[int], other_amounts: Sequence[int]
 ) -> list[int] | None:
-    """Find positions of `days` that no place matches in order, or None.
+    """Match places to days in their order, and return the positions of days without a place.
 
-    Each place takes the nearest day; None if a place has no day.
+    Together the matched days are as near as possible. The result is None if one of them is too far from its place.
     """
     spare = len(days) - len(places)
     best: list[list[tuple[int, int]]] = [[(0, 0)] * (spare + 1)]
@@ -419,12 +419,12 @@ class BridgeStep(NamedTuple):
 
     @property
     def before_units(self) -> int:
-        """Sum of the payments before."""
+        """Sum of the payments in the first period of the bridge."""
         return sum(payment.units for payment in self.before)
 
     @property
     def after_units(self) -> int:
-        """Sum of the payments after."""
+        """Sum of the payments in the second period of the bridge."""
         return sum(payment.units for payment in self.after)
 
     @property
@@ -434,7 +434,7 @@ class BridgeStep(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Category and counterparty; of all smaller changes together, how many there are."""
+        """The category and counterparty of the step. The step of all smaller changes says how many they are."""
         if not self.ledger_ids or self.cause.name == TRANSFERRED:
             return self.category
         return f"{self.category}: {self.counterparty or 'without text'}"

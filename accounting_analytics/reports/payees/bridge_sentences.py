@@ -46,7 +46,7 @@ def write_amount(figure: Figure, *, is_size: bool) -> str:
 
 
 class BridgeWords(NamedTuple):
-    """Words of a bridge's sentences: the total, its sides, and its things.
+    """Words that the sentences of a bridge use: the total, its sides, and what its steps are.
 
     `write` writes the amount of a figure, or its size.
     """
@@ -67,7 +67,7 @@ class BridgeWords(NamedTuple):
 
 
 class StepSides(NamedTuple):
-    """Figures of a step: two sides, change, and the last earlier payment."""
+    """Figures of a step: two sides, their change, and the last payment before them."""
 
     before: Figure
     after: Figure
@@ -76,21 +76,21 @@ class StepSides(NamedTuple):
 
 
 def total_sentence(words: BridgeWords, figures: StepSides) -> str:
-    """Sentence about the whole change."""
+    """Write the sentence about the whole change."""
     before, after, change = words.amount(figures.before), words.amount(figures.after), figures.change
     text = f"{words.size(change)} {_more(change)}" if change.exact() else "no change"
     return f"{words.total}: {after} {words.after} against {before} {words.before}, {text}."
 
 
 def step_sentence(step: BridgeStep, words: BridgeWords, figures: StepSides) -> str:
-    """Sentence about one step."""
+    """Write the sentence about one step."""
     subject = f"{step.category}, {step.counterparty}" if step.counterparty else step.category
     change = f"{words.size(figures.change)} {_direction(step, words)}"
     return f"{subject}: {change} than {words.before}: {_clause(step, words, figures)}."
 
 
 def others_sentence(count: int, words: BridgeWords, change: Figure) -> str:
-    """Sentence about the changes without a sentence of their own."""
+    """Write the sentence about all changes that have no own sentence."""
     if not change.exact():
         return f"The other {count:,} changes cancel each other."
     noun = count_of(count, "other change makes", "other changes together make")
@@ -121,7 +121,7 @@ def _clause(step: BridgeStep, words: BridgeWords, figures: StepSides) -> str:
 
 
 def _why_of_number(step: BridgeStep) -> str:
-    """Name additional payments that make most of the change, or average sizes."""
+    """Name the additional payments that make most of the change, else compare average amounts."""
     payments = step.cause.payments
     if payments and 2 * abs(sum(payment.units for payment in payments)) >= abs(step.units):
         unmatched = "additional" if step.cause.name == MORE else "no counterpart to that"
@@ -149,13 +149,13 @@ def _one_sided_clause(step: BridgeStep, words: BridgeWords, figures: StepSides, 
 
 
 def _rhythm(step: BridgeStep) -> str:
-    """Write the rhythm of a counterparty's payments, or ""."""
+    """Write the rhythm of a counterparty's payments, or "" without a rhythm."""
     word = "booked" if step.kind != "cash" else "received" if step.before_units + step.after_units > 0 else "paid"
     return f"{word} {step.cause.rhythm}" if step.cause.rhythm else ""
 
 
 def _amounts_clause(step: BridgeStep, words: BridgeWords, figures: StepSides, noun: str) -> str:
-    """Explain another sum that the number of payments does not."""
+    """Explain a changed sum that the number of payments does not explain."""
     cause, count = step.cause, len(step.after)
     write = words.size if step.before_units * step.after_units > 0 else words.amount
     sums = f"{write(figures.after)} instead of {write(figures.before)}"
@@ -188,7 +188,7 @@ def _more(figure: Figure) -> str:
 
 
 def _days(payments: Sequence[Payment]) -> str:
-    """Write the days of a few payments, else the first and last."""
+    """Write the days of payments: all days if they are few, else the first and the last."""
     days = sorted({payment.date for payment in payments})
     texts = [day_label(day) for day in days]
     if len(days) == 1:

@@ -127,7 +127,7 @@ def require_new_file(file: Path) -> Path:
 def _last_twelve_months(books: Books, first: dt.date, as_of: DateLike | None) -> Period:
     """Find the twelve whole months before a budget.
 
-    They end on `as_of`, or else with the latest finished month that has lines.
+    They end on `as_of`, else with the latest finished month that has lines.
     """
     last = books.last_day(as_of)
     if as_of is None:
@@ -147,16 +147,16 @@ def _last_twelve_months(books: Books, first: dt.date, as_of: DateLike | None) ->
 
 
 def _is_settled(payment: RecurringPayment) -> bool:
-    """Return whether the latest amount repeats, or all earlier ones were equal.
+    """Return whether the latest amount repeats, or all recent payments before it had one amount.
 
-    It repeats one of the two before it.
+    The latest amount repeats if one of the two payments before it had the same amount.
     """
     *before, latest = payment.recent_units
     return latest in before[-2:] or len(set(before)) == 1
 
 
 class _PaymentLine(NamedTuple):
-    """Units of a payment's line, on its row's side, in a month."""
+    """A line of a payment: its ledger, its month, and units signed as its row."""
 
     ledger_id: str
     month: int
@@ -164,12 +164,12 @@ class _PaymentLine(NamedTuple):
 
 
 class _PaymentLines(NamedTuple):
-    """Lines of revenues and expenses by their journal entry."""
+    """Lines of revenues and expenses by journal entry."""
 
     by_entry: Mapping[str, list[_PaymentLine]]
 
     def of(self, occurrences: Iterable[Occurrence], days: Period | None = None) -> Iterator[_PaymentLine]:
-        """Yield the lines of payments, or of those within some days."""
+        """Yield the lines of payments, or only of payments within `days`."""
         for occurrence in occurrences:
             if days is None or days.start_date <= occurrence.date <= days.end_date:
                 for entry in occurrence.entry_ids:
@@ -177,7 +177,7 @@ class _PaymentLines(NamedTuple):
 
 
 def _lines_of_payments(books: Books, rows: Mapping[str, Row], payments: Iterable[RecurringPayment]) -> _PaymentLines:
-    """Read the lines of payments that are of revenues or expenses."""
+    """Read the lines of payments on ledgers of revenues and expenses."""
     entries = {entry for payment in payments for occurrence in payment.occurrences for entry in occurrence.entry_ids}
     dated = books.source.dated
     dated = dated[dated["_entry"].isin(entries) & dated["ledger_id"].isin(list(rows))]
@@ -196,7 +196,7 @@ Due = dict[tuple[str, dt.date], list[tuple[str, int]]]
 def _due_lines(
     payments: Iterable[RecurringPayment], lines: _PaymentLines, last: dt.date, months: Sequence[dt.date]
 ) -> Due:
-    """Find the lines due in some months, at the latest amounts."""
+    """Find what is due in some months: the lines of each latest payment, once for each due day."""
     until = month_end(months[-1])
     found: Due = defaultdict(list)
     for payment in payments:
@@ -217,7 +217,7 @@ class _Shown(NamedTuple):
 
 
 def _frame_of(booked: Counter[tuple[str, int]], due: Due, shown: _Shown, file: Path | None) -> pd.DataFrame:
-    """Make the table of a draft, and write it if a file is given."""
+    """Make the table of a draft, and write it to the file, if a file is given."""
     scale, names = shown.books.scale, shown.books.names
     rows: list[tuple[str, str, int | None, str]] = []
     ancestors = names.hierarchy.ancestors

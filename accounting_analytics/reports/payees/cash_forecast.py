@@ -1,9 +1,10 @@
-"""Weeks of cash ahead of a day, and the errors of such forecasts on the same books.
+"""Forecasts of cash in the weeks after a day, and the errors of past forecasts on the same books.
 
-Three things are known of the weeks ahead: payments with a rhythm come on their days, open invoices and bills on the day
-that their party usually pays, and later ones as fast as those before. Together the weeks move nothing, or what the last
-26 weeks moved on average, or what the same weeks of the year before moved: what was nearest on these books. Each past
-week is an origin: a forecast is made of what was known then, and compared with what came.
+Three things are expected of the weeks ahead: payments with a rhythm on their days, open invoices and bills on the day
+that their party usually pays, and payments of later invoices and bills as fast as those of past ones. Together the
+weeks move nothing, or what the last 26 weeks moved on average, or what the same weeks of the year before moved: the
+method that was nearest on these books. Each past week is an origin: a forecast is made of what was known then, and
+compared with what happened.
 """
 
 from __future__ import annotations
@@ -28,32 +29,32 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.payees.recurring import Occurrence, RecurringPayment
 
 AVERAGED = 26
-"""Weeks whose average is a measure: with less history nothing is expected."""
+"""Number of weeks whose average is a measure. With fewer weeks of history, nothing is expected."""
 AT_REST = 13
-"""Weeks without movement after which past errors say nothing of those ahead, so that there is no range."""
+"""Number of weeks without movement after which past errors say nothing about later weeks, so that there is no range."""
 RANGED = 6
-"""Weeks whose balances have a range: later ones are too wide to plan with."""
+"""Number of weeks whose balances have a range. Ranges of later weeks are too wide to plan with."""
 LEAST_ORIGINS = 20
-"""A range needs more past forecasts than these: 52 weeks of history for six weeks."""
+"""A range needs more past forecasts than this number: 52 weeks of history for six weeks."""
 LEAST_CHOSEN = 26
-"""Past forecasts that choose the measure; with fewer the weeks together move nothing."""
+"""Number of past forecasts that choose the measure. With fewer, the weeks together move nothing."""
 _LEAST_OF_A_YEAR = 39
 """Past forecasts that show whether the weeks of the year before are nearer: three quarters of a year."""
 _MOST_ORIGINS = 104
 _YEAR = 52
 COVERED_PERCENT = 80
 _AFTER_OUTSIDE, _AFTER_INSIDE = 4, -1
-"""What a past balance adds to that percentage: nothing together where 80 of 100 are inside."""
+"""Added to the percentage after each past balance. Where 80 of 100 balances are inside, all additions sum to zero."""
 _MOST_TIMES = 10
-"""How many times a past error counts at most where more cash moves now: books may have been at rest."""
+"""Largest factor by which a past error grows if more cash moves now, because the books may have been at rest."""
 NO_CHANGE, AVERAGE, LAST_YEAR = "no change", "average", "last year"
-"""What the weeks together move; the first two, each alone, are also what forecasts are compared with."""
+"""Methods: what the weeks together move. Forecasts are also compared with the first two methods, each alone."""
 SHOWN = "outlook"
 _WEEK = dt.timedelta(days=7)
 
 
 class ExpectedPayment(NamedTuple):
-    """A payment that its rhythm has on a day."""
+    """A payment that a rhythm expects on a day."""
 
     day: dt.date
     payment: RecurringPayment
@@ -82,7 +83,7 @@ class ExpectedPayment(NamedTuple):
 class ExpectedItem(NamedTuple):
     """An open invoice or bill, and the day on which its party usually pays.
 
-    `days` are those from its entry until then, and `of` the paid items that say so.
+    `days` are the days from its entry until then, and `paid_count` is the number of paid items that this is based on.
     """
 
     day: dt.date
@@ -90,11 +91,11 @@ class ExpectedItem(NamedTuple):
     category: str
     entry: OpenItem
     days: int
-    of: int
+    paid_count: int
 
     @property
     def key(self) -> str:
-        """Id of its line."""
+        """Id of the item's line entry."""
         return self.entry.item.id
 
     @property
@@ -122,7 +123,7 @@ class ItemAccount:
     items: Sequence[LedgerItem]
 
     def known(self, day: dt.date, weeks: int) -> KnownAccount:
-        """Expect items as known on a day; none where payments do not match."""
+        """Expect open items, from what was known on a day. None are expected if too many payments match no item."""
         matched = Matching(self.items[: bisect_right(self.items, day, key=lambda item: item.day)])
         if why_not_known(matched.entries):
             return KnownAccount([], [0] * weeks)
@@ -142,7 +143,7 @@ class ItemAccount:
     def _later(self, entries: Sequence[OpenItem], day: dt.date, weeks: int) -> list[int]:
         """Expect the movement of later items in each week.
 
-        It is the average of 26 weeks, in the part that is paid so soon.
+        It is the average of 26 weeks, times the share of items that parties paid within the week's distance.
         """
         first = day - AVERAGED * _WEEK
         moved = sum(-entry.item.units for entry in entries if entry.item.is_paid and entry.item.day > first)
@@ -160,7 +161,7 @@ class ItemAccount:
 
 
 class CashForecast(NamedTuple):
-    """The weeks expected after a day, from what was known then.
+    """A forecast of the weeks after a day, from what was known on that day.
 
     Attributes
     ----------
@@ -187,7 +188,7 @@ class CashForecast(NamedTuple):
 
     @property
     def timed(self) -> list[int]:
-        """Units whose week is known."""
+        """Units of each week whose payments and items are expected on a day."""
         return [sum(due.units for due in week) + later for week, later in zip(self.expected, self.later, strict=True)]
 
     @property
@@ -201,13 +202,13 @@ class CashForecast(NamedTuple):
         }
 
     def alone(self, method: str) -> list[int]:
-        """Units of the weeks where nothing is known but a measure."""
+        """Return the units of each week if only the average of a method's measure is expected."""
         weeks = self.measures[method]
         return [rounded_quotient(sum(weeks), len(weeks))] * len(self.expected)
 
 
 class ForecastScore(NamedTuple):
-    """Errors of forecasts of past weeks, each made of what was known then.
+    """Errors of past forecasts, each made of what was known on its day.
 
     Attributes
     ----------
@@ -228,7 +229,7 @@ class ForecastScore(NamedTuple):
 
     @property
     def is_better(self) -> bool:
-        """True if balances were nearer than those of no change and of the average."""
+        """True if forecast balances were nearer than balances without change and balances by the average."""
         return self.balance[SHOWN] < min(self.balance[AVERAGE], self.balance[NO_CHANGE])
 
 
@@ -270,13 +271,13 @@ class CashHistory:
         return (len(self._sums) - 1) // 7
 
     def nets(self, day: dt.date, count: int) -> list[int]:
-        """Units of the weeks after a day."""
+        """Return the units of each week after a day."""
         start = (day - self.first).days + 1
         sums = self._sums[start : start + 7 * count + 1 : 7]
         return [later - earlier for earlier, later in pairwise(sums)]
 
     def measured(self, day: dt.date, method: str) -> tuple[dt.date, list[int]]:
-        """Return the weeks of a method's measure, and the day before them."""
+        """Return the day before the weeks of a method's measure, and the units that each week moved."""
         weeks, count = (_YEAR, self.weeks) if method == LAST_YEAR else (AVERAGED, AVERAGED)
         first = day - weeks * _WEEK
         return first, self.nets(first, count)
@@ -361,9 +362,9 @@ class Forecasts:
 
     @property
     def margins(self) -> list[int] | None:
-        """Margins of the first weeks' balances, in units.
+        """Margins of the balances of the first weeks, in units.
 
-        None if past forecasts are too few, or cash did not move.
+        Margins are None if past forecasts are too few, or cash did not move.
         """
         found = [of_week[-1] for of_week in self._margins if of_week[-1] is not None]
         return found if len(found) == len(self._margins) else None
@@ -371,7 +372,7 @@ class Forecasts:
     def _choose(self, number: int) -> str:
         """Choose the method whose past balances erred least.
 
-        They are those of forecasts whose weeks had all come.
+        Only past forecasts whose weeks were all complete count.
         """
         errors = self._errors[: max(number - self._weeks + 1, 0)]
         if len(errors) < LEAST_CHOSEN:
@@ -385,8 +386,8 @@ class Forecasts:
     def _margins_of(self, week: int) -> list[int | None]:
         """Find a week's margin in each forecast: adaptive split-conformal, in proportion to moved cash.
 
-        Of the past errors of that week, the margin is the one that 80 of 100 are not larger than, more after each
-        balance outside of its range, and fewer after each inside, so that over time 80 of 100 are inside.
+        The margin is the past error of that week that 80 of 100 past errors do not exceed. Each past balance outside of
+        its range raises this percentage, and each inside lowers it, so that over time 80 of 100 balances are inside.
         """
         percent = COVERED_PERCENT
         made: list[int | None] = []
@@ -410,13 +411,13 @@ class Forecasts:
     def _is_inside(self, number: int, week: int, margin: int | None) -> bool | None:
         """Return whether a balance was in its range, or None.
 
-        None without a range, or before the week has come.
+        It is None without a range, or if the week is not complete.
         """
         missed = self._missed[number][self._methods[number]]
         return None if margin is None or week >= len(missed) else abs(missed[week]) <= margin
 
     def score(self) -> ForecastScore | None:
-        """Average the errors of past forecasts; None without complete weeks."""
+        """Average the errors of past forecasts. It is None without complete weeks."""
         if not self._errors:
             return None
         count = len(self._errors) * self._weeks

@@ -91,7 +91,7 @@ class KeyRatio(NamedTuple):
 
     @property
     def meaning(self) -> str:
-        """The definition, and why it is not known, where it is not."""
+        """The definition, and if the ratio is not known, the reason."""
         why = self.figure.calculation.removeprefix("it is ") if self.figure.units is None else ""
         return f"{self.definition} {why[:1].upper()}{why[1:]}." if why else self.definition
 
@@ -133,10 +133,10 @@ class KeyRatios(Result):
 
     @cached_property
     def _by_key(self) -> dict[str, Figure]:
-        """The ratios and all that they are made of."""
+        """The ratios and all their terms by key."""
         found: dict[str, Figure] = {}
         waiting = [ratio.figure for ratio in self.ratios]
-        for figure in waiting:  # it grows
+        for figure in waiting:  # the list grows in the loop
             found.setdefault(figure.key, figure)
             waiting += [term for term in figure.terms if term.key not in found]
         return found
@@ -176,7 +176,7 @@ class KeyRatios(Result):
         return ", ".join(filter(None, [self.company, heading, self.currency]))
 
     def summary(self) -> str:
-        """One line: company, day, and the ratios that are known."""
+        """One line of text: company, day, and the ratios that are known."""
         known = [f"{ratio.name} {ratio.figure.text}" for ratio in self.ratios[:2] if ratio.figure.units is not None]
         return f"{self._heading}: {', '.join(known)}." if known else f"{self._heading}: none of the first is known."
 
@@ -231,7 +231,7 @@ class KeyRatios(Result):
 
 
 def _kind(level: int) -> str:
-    """Choose the kind of a row: ratios stand out from their terms."""
+    """Choose the kind of a row, so that ratios look different from their terms."""
     return "ledger" if level else "balance"
 
 
@@ -292,7 +292,7 @@ def key_ratios(books: Books, as_of: DateLike | None = None, *, depreciation: Ite
 
 
 def _depreciation_ledgers(books: Books, named: Sequence[str]) -> set[str]:
-    """Find the named ledgers of depreciation in operating income; refuse others."""
+    """Find the named ledgers of depreciation. Refuse ledgers that are not in operating income."""
     chart = books.ledgers.set_index("id")
     operating = set(chart.index[chart["type"].eq(LedgerType.EXPENSE) & chart["sub_type"].isin(_OPERATING)])
     found: set[str] = set()
@@ -345,7 +345,7 @@ class _RatioFigures:
         self._balance = balance_sheet(books, columns=[self._end])
 
     def _column(self, key: str, first: dt.date, label: str) -> StatementColumn:
-        """Column of the days from a first one to the last."""
+        """Make a column of the days from `first` to the last day."""
         return StatementColumn(key, label, "period", periods=((1, Period(first, self.day, self._books.time_zone)),))
 
     def liquidity(self) -> Iterator[KeyRatio]:
@@ -390,7 +390,7 @@ class _RatioFigures:
         )
 
     def debt(self) -> Iterator[KeyRatio]:
-        """Yield debt, its payments, and operating cash flow by these."""
+        """Yield debt, payments on debt, and operating cash flow divided by these payments."""
         loans = self._loans()
         owed, paid = self._balance_of(loans, "Debt", _NO_DEBT), self._paid_on(loans)
         yield KeyRatio(
@@ -405,16 +405,16 @@ class _RatioFigures:
         )
 
     def ebitda(self) -> Iterator[KeyRatio]:
-        """Yield EBITDA of twelve months, and of a different period."""
+        """Yield EBITDA of twelve months, and of the period of the books if it differs."""
         name, months, period = "EBITDA", self._months, self._period
         yield KeyRatio("ebitda", f"{name}, {months.label}", self._ebitda_of("ebitda", months), _EBITDA)
         if period is not None and self._depreciation is not None:
             figure = self._ebitda_of("ebitda_period", period)
             yield KeyRatio("ebitda_period", f"{name}, {period.label}", figure, "The same, of the period of the books.")
 
-    def _ratio(self, named: tuple[str, str], made_of: tuple[Figure, Figure, Quotient], definition: str) -> KeyRatio:
-        """Divide two figures; the ratio is not known unless both are, and the divisor is positive."""
-        (key, name), (part, whole, form) = named, made_of
+    def _ratio(self, named: tuple[str, str], quotient_of: tuple[Figure, Figure, Quotient], definition: str) -> KeyRatio:
+        """Divide two figures. The ratio is known if both figures are known and the divisor is positive."""
+        (key, name), (part, whole, form) = named, quotient_of
         make = partial(
             Figure,
             f"{key}{KEY_SEPARATOR}{_VALUE}",
@@ -431,7 +431,7 @@ class _RatioFigures:
         return KeyRatio(key, name, figure, definition)
 
     def _unknown(self, key: str, label: str, why: str) -> Figure:
-        """Figure that is not known."""
+        """Make a figure that is not known, with the reason."""
         return Figure(key, label, None, f"it is not known: {why}", scale=self._books.scale)
 
     def _too_short(self, column: StatementColumn) -> str:
@@ -443,7 +443,7 @@ class _RatioFigures:
         return f"the books begin on {day_label(begins)}, and the {column.label} on {day_label(days.start_date)}"
 
     def _flow(self, statement: Statement, row_key: str, column: StatementColumn) -> Figure:
-        """Figure of a row in some days, if the books have them."""
+        """Return the figure of a row, if the books have the days of the column."""
         row, key = _total_row(statement, row_key), f"{row_key}{KEY_SEPARATOR}{column.key}"
         if row is None:
             return self._unknown(key, column.label, f"the {statement.title.lower()} has no {row_key} in these days")
@@ -452,7 +452,7 @@ class _RatioFigures:
         return self._unknown(figure.key, figure.label, why) if why else figure
 
     def _at_end(self, sub_type: SubType) -> Figure:
-        """Balance of the ledgers of a sub_type."""
+        """Return the balance of the ledgers of a sub_type at the end of the last day."""
         name, key = sub_type.replace("_", " "), f"{sub_type}{KEY_SEPARATOR}{self._end.key}"
         row = _total_row(self._balance, sub_type)
         if why := self._no_balances or ("" if row else f"no ledger is of {name}"):
@@ -467,7 +467,7 @@ class _RatioFigures:
         return f"amounts up to a day are movements since {day_label(since)}, not balances" if since else ""
 
     def _cash_at_end(self) -> Figure:
-        """Cash at the end of the last day."""
+        """Return cash at the end of the last day."""
         row = _total_row(self._cash, "ending_cash_balance")
         if row is not None and not self._cash.since:
             return self._cash.figures.figure(row.key, self._end.key)
@@ -475,7 +475,7 @@ class _RatioFigures:
         return self._unknown(f"cash{KEY_SEPARATOR}{self._end.key}", label, self._no_balances or "no ledger is cash")
 
     def _entries(self, key: str, label: str, column: StatementColumn, lines: pd.DataFrame | None) -> Figure:
-        """Figure of line entries of some days, if the books have them."""
+        """Make the figure of line entries, if the books have the days of the column."""
         named = f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}"
         why = self._too_short(column) or ("lines of these days were not loaded" if lines is None else "")
         if why or lines is None:
@@ -483,7 +483,7 @@ class _RatioFigures:
         return figure_of_entries(*named, lines, scale=self._books.scale)
 
     def _cash_out(self) -> Figure:
-        """Cash out, positive."""
+        """Return cash out as a positive figure."""
         lines = self._cash.figures.cash_side(self._quarter, -1)
         if lines is not None:
             amounts = exact_amounts(lines["figure_amount"], self._books.scale, lines["id"]).column
@@ -491,7 +491,7 @@ class _RatioFigures:
         return self._entries("cash_out", "Cash out", self._quarter, lines)
 
     def _costs(self) -> Figure:
-        """Cost of goods sold and operating expenses of the last year."""
+        """Add up cost of goods sold and operating expenses of the last year."""
         parts = [self._flow(self._income, total, self._year) for total in _OPERATING]
         named = (
             f"costs{KEY_SEPARATOR}{self._year.key}",
@@ -520,20 +520,20 @@ class _RatioFigures:
         return name, self._entries("customer", f"Receipts of {name}", self._year, by_row[largest]), receipts
 
     def _open_items(self, kind: LedgerType, name: str, account_type: FinancialAccountType) -> Figure:
-        """Balance of receivables, or of payables."""
+        """Return the balance of receivables, or of payables."""
         chart = self._books.ledgers
         ids = chart.loc[chart["type"].eq(kind) & chart["id"].isin(list(self._books.source.open_items)), "id"]
         return self._balance_of(list(ids), name, f"no ledger is an account of type {account_type}")
 
     def _loans(self) -> list[str]:
-        """Ids of the ledgers of loans, and of non-current liabilities."""
+        """Return the ids of ledgers of loans and other non-current liabilities."""
         chart = self._books.ledgers
         is_loan = chart["financial_account_type"].eq(FinancialAccountType.LOAN)
         is_debt = is_loan | chart["sub_type"].eq(SubType.NON_CURRENT_LIABILITIES)
         return list(chart.loc[chart["type"].eq(LedgerType.LIABILITY) & is_debt & ~chart["report_cash_flow"], "id"])
 
     def _balance_of(self, ledger_ids: Collection[str], name: str, why_none: str) -> Figure:
-        """Sum of the balances of ledgers."""
+        """Sum the balances of ledgers."""
         named = f"{name.lower()}{KEY_SEPARATOR}{self._end.key}", f"{name}, {self._end.label}"
         if why := self._no_balances or ("" if ledger_ids else why_none):
             return self._unknown(*named, why)
@@ -555,7 +555,7 @@ class _RatioFigures:
         return self._entries(key, label, self._year, paid)
 
     def _ebitda_of(self, key: str, column: StatementColumn) -> Figure:
-        """Add depreciation to operating income of some days."""
+        """Add depreciation to operating income, both of the days of a column."""
         named = f"{key}{KEY_SEPARATOR}{column.key}", f"EBITDA, {column.label}"
         if self._depreciation is None:
             return Figure(*named, None, _NAME_THEM, scale=self._books.scale)
@@ -569,9 +569,9 @@ _RECEIPTS = {"customer": "Receipts of the largest customer", "receipts": "Receip
 
 
 def _days_before(day: dt.date, count: int) -> dt.date:
-    """Find the first of some days that end with a day.
+    """Find the first day of `count` days that end with `day`.
 
-    It is not before the calendar begins.
+    The first day is never before the first day of the calendar.
     """
     return dt.date.fromordinal(max(day.toordinal() - count + 1, 1))
 
@@ -579,7 +579,7 @@ def _days_before(day: dt.date, count: int) -> dt.date:
 def _total_row(statement: Statement, key: str) -> Row | None:
     """Find the row of a total of a statement.
 
-    Its key ends with an underscore where a ledger has the same id.
+    The key of the row ends with an underscore if a ledger has the same id.
     """
     rows = statement.figures.layout.by_key.values()
     return next((row for row in rows if row.key.rstrip("_") == key and row.kind not in {"ledger", "own"}), None)

@@ -1,4 +1,4 @@
-"""Payments and receipts that a person knows of, and what is due that they are."""
+"""Payments and receipts that a person states, and the amounts due that they replace."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.payees.cash_forecast import CashForecast, CashHistory, Expected
 
 _OPEN_TOLERANCE = 14 * DAY
-"""Days around the one on which an open item is expected."""
+"""Days by which a known item may differ from the expected day of an open item."""
 _KNOWN_COLUMNS = ("date", "amount", "category", "note")
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
-"""Text of an amount whose point may be a mark of thousands."""
+"""Pattern of an amount whose point may separate thousands."""
 _LEAST_GROUP = 3
 
 
 class KnownItem(NamedTuple):
-    """A payment or receipt that is known before."""
+    """A payment or receipt that a person knows in advance."""
 
     day: dt.date
     units: int
@@ -53,7 +53,7 @@ class DueBefore:
         self.notes: list[str] = []
 
     def replaced_by(self, item: KnownItem) -> list[Expected]:
-        """Find what a known item replaces, by counterparty, category or amount."""
+        """Find the amounts due that a known item replaces, by counterparty, category or amount."""
         counterparty = self._payee(item)
         alike = [due for due in self._left(item) if self._is_alike(due, item, counterparty)]
         near = [due for due in alike if self._is_within(due, item.day)]
@@ -79,7 +79,7 @@ class DueBefore:
         return [found]
 
     def _left(self, item: KnownItem) -> Iterator[Expected]:
-        """Yield expected payments of an item's direction that no item replaced."""
+        """Yield expected amounts in the direction of an item that no known item has replaced yet."""
         return (
             due
             for due in self._expected
@@ -87,7 +87,7 @@ class DueBefore:
         )
 
     def _is_alike(self, due: Expected, item: KnownItem, counterparty: str) -> bool:
-        """Return whether an item names what is due, or has its amount."""
+        """Return whether an item names the counterparty or category of what is due, or has its amount."""
         if counterparty:
             return name_key(due.counterparty) == counterparty
         if item.category:
@@ -95,7 +95,7 @@ class DueBefore:
         return due.units == item.units
 
     def _two_readings(self, item: KnownItem, due: Expected) -> str:
-        """Say that an item may be what is due, or another payment."""
+        """Write the note that an item may be an amount due, or another payment."""
         tolerance = self._tolerance(due)
         first, last = day_label(due.day - tolerance), day_label(due.day + tolerance)
         return (
@@ -104,20 +104,20 @@ class DueBefore:
         )
 
     def _payee(self, item: KnownItem) -> str:
-        """Find the counterparty of past payments that a note names, or ""."""
+        """Find the counterparty of past payments that the text of an item names, or ""."""
         (counterparty,) = merchants([item.note])
         note = f" {name_key(item.note)} "
         named = [payee for payee in self._payees if f" {payee} " in note or payee == name_key(counterparty)]
         return max(named, key=len, default="")
 
     def _tolerance(self, due: Expected) -> dt.timedelta:
-        """Days around the one on which it is due."""
+        """Return by how many days a payment may differ from its due day."""
         return _OPEN_TOLERANCE if isinstance(due, ExpectedItem) else due.payment.found.rhythm.tolerance * DAY
 
     def _is_within(self, due: Expected, day: dt.date) -> bool:
-        """Return whether a day is near what is due.
+        """Return whether a day is near the due day of an expected amount.
 
-        It is a few days around it; of what is late, those before the next.
+        Near are a few days around the due day. For a late payment, all days until the next one is near are near, too.
         """
         tolerance = self._tolerance(due)
         last = due.day + tolerance
@@ -155,7 +155,7 @@ def read_known(
 ) -> tuple[tuple[KnownItem, ...], list[str]]:
     """Read known items of the weeks ahead, by day.
 
-    A note counts those of other days.
+    A note says how many items are on other days.
     """
     if known is None:
         return (), []
@@ -179,7 +179,7 @@ def _read_item(row: Mapping[Any, Any], name: str, scale: int) -> KnownItem:
 
 
 def units_of(value: Any, scale: int, name: str) -> int:  # noqa: ANN401 (any amount; others are refused)
-    """Read an amount in units; refuse a point that has two readings."""
+    """Read an amount in units. Refuse a point that may be decimal or separate thousands."""
     try:
         units = to_minor_units(exact_amount(value, scale), scale)
     except (AmountError, TypeError, ValueError) as error:

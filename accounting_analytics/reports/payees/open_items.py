@@ -1,7 +1,7 @@
 """Items of receivables and payables, their payments, and the days that parties take to pay.
 
-An entry that increases the balance is an item, one that decreases it is set against items of its party: those of the
-invoice numbers that it names, else one of exactly its amount, else the oldest.
+An entry that increases the balance is an item. An entry that decreases the balance is set against items of its party:
+items whose invoice numbers it names, else an item of exactly its amount, else the oldest item.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 BETWEEN_NUMBERS = ", "
 SIGNS: Mapping[str, int] = {LedgerType.ASSET: 1, LedgerType.LIABILITY: -1}
-"""Sign of a debit on ledgers that have ages, whatever their own side, as in statements."""
+"""Sign of a debit on assets and liabilities, as in statements. The own side of a ledger does not matter."""
 YEAR = dt.timedelta(days=365)
 LEAST_PAID = 5
-"""Paid items that say how long a party usually takes."""
+"""Least number of paid items that show how long a party usually takes."""
 MOST_NOT_MATCHED = 0.1
-"""Share of what is open above which payments without an item make ages unknown."""
+"""Ages are not known if payments without an item are more than this share of what is open."""
 _OPENING = re.compile(r"\bopening\b|\bbrought forward\b", re.IGNORECASE)
 
 
 class LedgerItem(NamedTuple):
-    """A line of a receivable or payable; positive units increase the open balance.
+    """A line entry of a receivable or payable. Positive units increase the open balance.
 
-    `party` and `invoice`, its numbers, are what its text names, `is_paid` is whether its entry touches cash, `is_named`
-    whether the text, or the ledger, certainly names the party, and `is_opening` whether the text names opening
-    balances, so that its day is not its own.
+    `party` and `invoice` are the party and the invoice numbers that its text names. `is_paid` says whether its entry
+    touches cash, `is_named` whether the text or the ledger certainly names the party, and `is_opening` whether the text
+    names opening balances, so that the item is older than its entry.
     """
 
     id: str
@@ -70,7 +70,7 @@ class LedgerItem(NamedTuple):
 class OpenItem:
     """An item and its open units.
 
-    A payment without an item has what is left of it, below zero.
+    For a payment without an item, the open units are negative: the part that no item uses.
     """
 
     item: LedgerItem
@@ -79,9 +79,9 @@ class OpenItem:
 
 
 class PaidItem(NamedTuple):
-    """An item that payments of cash settled in whole, with its last day.
+    """An item that payments of cash settled in whole.
 
-    It has the lines of all of them, and the days that it took.
+    `day` is the day of the last payment, and `payment_ids` are the lines of all of them.
     """
 
     item: LedgerItem
@@ -103,9 +103,9 @@ class DaysToPay:
 
     @classmethod
     def as_of(cls, paid: Iterable[PaidItem], last: dt.date) -> Self:
-        """Choose the items paid in the two years before a day.
+        """Choose the items that were paid in the two years before a day.
 
-        They are in the order of their payments.
+        `paid` is ordered by day of payment.
         """
         recent = [item for item in paid if last - item.day < 2 * YEAR]
         recent.sort(key=lambda item: (item.day, item.item.day, item.item.id))
@@ -119,17 +119,17 @@ class DaysToPay:
 
     @property
     def median(self) -> float | None:
-        """Days of the middle one; None of no item."""
+        """Median of the days, or None without items."""
         return statistics.median(self.days) if self.paid else None
 
     @property
     def average(self) -> float | None:
-        """Mean of the days; None of no item."""
+        """Mean of the days, or None without items."""
         return statistics.mean(self.days) if self.paid else None
 
     @property
     def last(self) -> int | None:
-        """Days of the item that was paid last; None of no item."""
+        """Days of the item that was paid last, or None without items."""
         return self.paid[-1].days if self.paid else None
 
     @property
@@ -141,22 +141,22 @@ class DaysToPay:
 
     @property
     def late_after(self) -> float | None:
-        """Days that 9 of 10 items took at most; None of fewer than five."""
+        """Days within which 9 of 10 items were paid, or None with fewer than five items."""
         if len(self.paid) < LEAST_PAID:
             return None
         return statistics.quantiles(self.days, n=10, method="inclusive")[-1]
 
     def expected_days(self, age: int) -> int | None:
-        """Expect the days of an item of this age.
+        """Expect how many days an open item of this age will take in all.
 
-        It is the middle one of those that took longer; None without any.
+        This is the median of paid items that took longer, or None without such items.
         """
         longer = self.days[bisect_right(self.days, age) :]
         return longer[len(longer) // 2] if longer else None
 
 
 def with_ledgers_below(names: LedgerNames, ledger_ids: Collection[str]) -> dict[str, dict[str, str]]:
-    """Give each ledger those below it, without ledgers below another of them."""
+    """Map each ledger to the ledgers below it. Leave out ledgers that are below another given ledger."""
     chosen = set(ledger_ids)
     return {
         ledger_id: {
@@ -170,7 +170,7 @@ def with_ledgers_below(names: LedgerNames, ledger_ids: Collection[str]) -> dict[
 def items_of_accounts(
     lines: pd.DataFrame, source: LineSource, signs: Mapping[str, int], accounts: Mapping[str, Mapping[str, str]]
 ) -> dict[str, list[LedgerItem]]:
-    """Read the items of each account; `signs` are those of a debit."""
+    """Read the items of each account. `signs` has the sign of a debit on each ledger."""
     paid = set(lines.loc[lines["ledger_id"].isin(source.cash), "_entry"])
     return {
         ledger_id: _read_items(lines, source.scale, below, paid, signs[ledger_id])
@@ -179,7 +179,7 @@ def items_of_accounts(
 
 
 def signs_of_ledgers(chart: pd.DataFrame) -> dict[str, int]:
-    """Return the sign of a debit on each asset or liability."""
+    """Map each asset and liability to the sign of a debit."""
     types = zip(chart["id"], chart["type"], strict=True)
     return {ledger_id: SIGNS[ledger_type] for ledger_id, ledger_type in types if ledger_type in SIGNS}
 
@@ -189,7 +189,7 @@ def _read_items(
 ) -> list[LedgerItem]:
     """Read lines of an account with the names and numbers in their texts.
 
-    Increases of a day are first.
+    On each day, lines that increase the balance are first.
     """
     rows = lines[lines["ledger_id"].isin(list(below))]
     texts = texts_of_lines(rows)
@@ -257,8 +257,8 @@ class Matching:
     def _of_numbers(self, payment: LedgerItem) -> list[OpenItem]:
         """Find items by the numbers and the party that a payment names.
 
-        A number alone finds those of the only party with it. A party that another text names is not that of a payment
-        that names its own.
+        If the payment names no party with the number, items are found if only one party has the number. But a payment
+        that names its own party does not find items whose text certainly names another party.
         """
         found = [self._by_number[number] for number in payment.numbers if number in self._by_number]
         own = [entry for items in found for entry in items if entry.item.party == payment.party != NOT_NAMED]
@@ -277,11 +277,11 @@ class Matching:
         ]
 
     def _left(self) -> list[OpenItem]:
-        """Return the entries of which something is open."""
+        """Return the entries that still have open units."""
         return [entry for entry in self.entries if entry.open_units]
 
     def _claims(self, payment: OpenItem, of_party: Sequence[OpenItem], found: Collection[str]) -> list[OpenItem]:
-        """Find items of its party that a payment may settle."""
+        """Find the items of a payment's party that it may settle."""
         item = payment.item
         if item.numbers and item.party == NOT_NAMED:
             return []
@@ -326,7 +326,7 @@ class Matching:
                 of_side[item.party] = [other for other in of_side[item.party] if other.open_units]
 
     def _settle(self, payment: OpenItem, items: Iterable[OpenItem]) -> None:
-        """Set a payment against items, in order, as far as it goes."""
+        """Set a payment against items in their order, until all of it is used."""
         for entry in items:
             units = min(-payment.open_units, entry.open_units)
             payment.open_units += units
@@ -338,7 +338,7 @@ class Matching:
 def why_not_known(entries: Sequence[OpenItem]) -> str:
     """Say why ages are unknown, or return "".
 
-    They are where payments without an item are more than a tenth of what is open.
+    They are not known if payments without an item are more than a tenth of what is open.
     """
     early = [entry.open_units for entry in entries if entry.open_units < 0]
     if -sum(early) <= MOST_NOT_MATCHED * sum(entry.open_units for entry in entries if entry.open_units > 0):

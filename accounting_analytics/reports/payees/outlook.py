@@ -85,11 +85,11 @@ _ROWS = {
     "low": "Low",
     "high": "High",
 }
-"""Figures of a week by key, and their heads."""
+"""Keys of the figures of a week, and the heads of their columns."""
 _IN_TEXT = ("net_cash_flow", "cash", "low", "high")
-"""Figures that fit a terminal."""
+"""Keys of the figures that fit a terminal."""
 SIDES = (("low", "-"), ("high", "+"))
-"""Ends of a range, and how they are made of the balance and its margin."""
+"""The two ends of a range: balance less margin, and balance plus margin."""
 _KNOWN, _OPEN = "known", "open item"
 NO_CASH = "load the books since their first entry, or give their opening"
 _LISTED = 10
@@ -98,7 +98,7 @@ _MEASURES = {
     LAST_YEAR: "what the same weeks of last year moved",
     AVERAGE: f"what the last {AVERAGED} weeks moved on average",
 }
-"""What the weeks together move, by method."""
+"""Text for what the weeks together move, by method."""
 _NOT_BETTER = "No forecast was nearer than today's balance or the plain average in past weeks, so none is shown"
 
 
@@ -174,7 +174,7 @@ class Outlook(Result):
 
     @property
     def due(self) -> list[DueAmount]:
-        """Amounts due, by day: rhythms and open items without those that known items replace, and known items."""
+        """Amounts due, by day: recurring payments and open items that no known item replaces, and known items."""
         found = [self._due(expected) for week in self._forecast.expected for expected in self._not_replaced(week)]
         found += [
             DueAmount(item.day, item.note, item.category, _KNOWN, self._known_figure(number, item))
@@ -193,7 +193,7 @@ class Outlook(Result):
         return (due for due in expected if not any(due is other for other in self._replaced))
 
     def week_end(self, week: int) -> dt.date:
-        """Return the last day of a week; week 0 ends the day before the first."""
+        """Return the last day of a week. Week 0 ends on the day before the first week."""
         return self.end_date + week * _WEEK
 
     def __getitem__(self, key: tuple[str, int]) -> Figure:
@@ -219,15 +219,15 @@ class Outlook(Result):
 
     @property
     def cash(self) -> Figure:
-        """Cash at the end of the last day, accounts less cards.
+        """Cash at the end of the last day: accounts less cards.
 
-        It is unknown where lines do not reach back to the start.
+        It is not known if the lines do not reach back to the first entry.
         """
         return self._cash
 
     @cached_property
     def _figures(self) -> list[dict[str, Figure]]:
-        """Figures of each week, whose balances follow from the one before."""
+        """Figures of each week. A balance is the balance of the week before plus the net change of the week."""
         found: list[dict[str, Figure]] = []
         balance = self._cash
         rest = self._rest()
@@ -252,7 +252,7 @@ class Outlook(Result):
         return found
 
     def _side(self, week: int, name: str, sign: str, balance: Figure) -> Figure:
-        """Make the figure of one end of a range; not known after its weeks."""
+        """Make the figure of one end of a week's range. It is not known for weeks without a range."""
         key, label = _figure_of_week(self.week_end(week), name)
         if week > RANGED:
             return self._make(key, label, None, f"ranges are of {RANGED} weeks", kind="none")
@@ -267,7 +267,7 @@ class Outlook(Result):
         return figure_of_terms(*named, [("+", figure) for figure in parts])
 
     def _payment_figure(self, due: ExpectedPayment) -> Figure:
-        """Make the figure of an expected payment from a past one's entries."""
+        """Make the figure of an expected payment from the entries of a past payment."""
         payment, like = due.payment, due.payment.expected
         return self._make(
             f"{payment.key} {due.day}{KEY_SEPARATOR}expected",
@@ -278,10 +278,10 @@ class Outlook(Result):
         )
 
     def _open_figure(self, expected: ExpectedItem) -> Figure:
-        """Make the figure of an open item, with its line or its rest."""
+        """Make the figure of an open item. It has the item's line if no part was paid."""
         item, day = expected.entry.item, day_label(expected.day)
         number = f" {item.invoice}" if item.invoice else ""
-        usually = f"its party usually pays after {expected.days} days, of {count_of(expected.of, 'paid item')}"
+        usually = f"its party usually pays after {expected.days} days, of {count_of(expected.paid_count, 'paid item')}"
         is_whole = expected.entry.open_units == item.units
         left = "" if is_whole else f"what is left of {format_amount(self._amount(item.units))}, "
         return self._make(
@@ -303,7 +303,7 @@ class Outlook(Result):
         return self._make(key, label, self._forecast.later[week - 1], what)
 
     def _rest(self) -> Figure:
-        """Subtract the average of what is expected from a week's measure."""
+        """Subtract the average expected amount of a week from the measure of a week."""
         timed = [
             self._make(f"timed{KEY_SEPARATOR}{self.week_end(at)}", f"Expected in week {at}", units, "what is due")
             for at, units in enumerate(self._forecast.timed, start=1)
@@ -314,7 +314,7 @@ class Outlook(Result):
         )
 
     def _measure(self) -> Figure:
-        """Divide what the weeks together move by their number."""
+        """Divide what the weeks of the measure moved by their number."""
         label = f"A week of {_MEASURES[self.method]}"
         if self.method == NO_CHANGE:
             return self._make(f"measure{KEY_SEPARATOR}average", "No change", 0, "what was nearest in past weeks")
@@ -356,7 +356,7 @@ class Outlook(Result):
         return entries_among(self._lines, is_within).reset_index(drop=True)
 
     def summary(self) -> str:
-        """Say in one line cash now, at the end and at its lowest; or what is due."""
+        """Write one line of text: cash now, at the end and at its lowest, else what is due."""
         lowest, until = self.lowest_week, day_label(self.week_end(self.weeks))
         if self._cash.units is None:
             return f"How much cash there is, is not known: {NO_CASH}."
@@ -378,9 +378,9 @@ class Outlook(Result):
 
     @property
     def lowest_week(self) -> int | None:
-        """Week at whose end cash is expected to be lowest.
+        """Number of the week at whose end cash is expected to be lowest.
 
-        None where cash is not known, or no forecast is shown.
+        It is None if cash is not known, or no forecast is shown.
         """
         if self._cash.units is None or not self.is_better:
             return None
@@ -481,7 +481,7 @@ class Outlook(Result):
         return [*when, self._measure_sentence(), better, *self._range_sentence()]
 
     def estimates(self, week: int) -> tuple[Figure, Figure, Figure | None]:
-        """Estimates of a week: amounts due, other cash, and the balance's margin."""
+        """Return the estimates of a week: amounts due, other cash, and the margin of its balance."""
         figures = self._figures[week - 1]
         names = ("recurring_receipts", "recurring_payments", "open_items", "known_items")
         due = figure_of_terms(f"week {week}{KEY_SEPARATOR}due", "Due", [("+", figures[name]) for name in names])
@@ -495,7 +495,7 @@ class Outlook(Result):
         return from_minor_units(units, self.scale)
 
     def rows(self) -> list[tuple[str, list[Figure]]]:
-        """Label and figures of each week."""
+        """Return the label and the figures of each week."""
         return [
             (f"{week}, to {day_label(self.week_end(week))}", list(figures.values()))
             for week, figures in enumerate(self._figures, start=1)
@@ -560,7 +560,7 @@ class Outlook(Result):
 
 
 def _figure_of_week(end: dt.date, name: str) -> tuple[str, str]:
-    """Key and label of a figure of a week."""
+    """Return the key and the label of a figure of a week."""
     return f"{name}{KEY_SEPARATOR}{end}", f"{_ROWS[name]}, week to {day_label(end)}"
 
 
@@ -681,14 +681,14 @@ def _accounts(chart: pd.DataFrame, names: LedgerNames, cash: Collection[str]) ->
 
 
 def _without_opening(lines: pd.DataFrame, chart: pd.DataFrame) -> pd.DataFrame:
-    """Lines without entries of opening balances, which no week moves."""
+    """Leave out entries of opening balances, which are no cash movement of a week."""
     opening = required_ledgers(chart, {RequiredLedger.OPENING_BALANCE})
     entries = lines.loc[lines["ledger_id"].isin(opening), "_entry"]
     return lines[~lines["_entry"].isin(entries)]
 
 
 def _moved(rows: pd.DataFrame, source: LineSource) -> Counter[dt.date]:
-    """Sum the units of cash of each day."""
+    """Sum the units that moved cash on each day."""
     moved = Counter[dt.date]()
     of_cash = rows[rows["ledger_id"].isin(source.cash)]
     for day, amount in zip(of_cash["local_date"].dt.date, of_cash["signed_amount"], strict=True):

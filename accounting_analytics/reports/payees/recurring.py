@@ -39,7 +39,7 @@ _VARIED = f"Where amounts vary, the next one is estimated as the middle one of t
 class Occurrence(NamedTuple):
     """The cash that a counterparty moved on a day, in units.
 
-    The category is that of most of it.
+    The category is the one that has the largest part of the cash.
     """
 
     date: dt.date
@@ -48,7 +48,7 @@ class Occurrence(NamedTuple):
     entry_ids: tuple[str, ...]
 
     def together_with(self, other: Occurrence) -> Occurrence:
-        """Both as one, with the category of the other."""
+        """Return both as one payment, with the category and day of `other`."""
         return other._replace(units=self.units + other.units, entry_ids=(*self.entry_ids, *other.entry_ids))
 
 
@@ -87,14 +87,14 @@ class RecurringPayment(NamedTuple):
         return self.found.due
 
     def as_of(self, last: dt.date) -> RecurringPayment:
-        """Payment with its status on a day."""
+        """Return the payment with its status on a day."""
         is_stopped, is_late = last > self.found.following, last > self.found.latest
         return self._replace(status="stopped" if is_stopped else "late" if is_late else "expected")
 
     def due_days(self, last: dt.date, until: dt.date) -> list[dt.date]:
-        """List the days on which it is due; a late one is due first.
+        """List the days on which payments are due. A late payment is due on the first day.
 
-        They are after a last day, until another.
+        The days are after `last`, up to `until`.
         """
         days = [occurrence.date for occurrence in self.occurrences]
         found: list[dt.date] = []
@@ -109,9 +109,9 @@ class RecurringPayment(NamedTuple):
 
     @property
     def expected(self) -> Occurrence:
-        """Payment whose amount is expected next.
+        """Choose the past payment whose amount is expected next.
 
-        It is the latest, if one of the two before is the same, else the middle.
+        It is the latest payment, if one of the two before had the same amount, else the median.
         """
         recent = self.occurrences[-RECENT:]
         if recent[-1].units in self.recent_units[-3:-1]:
@@ -130,7 +130,7 @@ class RecurringPayment(NamedTuple):
 
     @property
     def dearer(self) -> tuple[int, dt.date | None]:
-        """Units above all payments of the year before, and since when.
+        """By how many units payments exceed all payments of the year before, and since when.
 
         Only a rise within a year counts.
         """
@@ -206,7 +206,7 @@ class RecurringPayments(Result):
         return self._figure(found[0], found[0].key, found[0].occurrences)
 
     def last(self, payment: RecurringPayment) -> Figure:
-        """Figure of the latest payment of a counterparty, with its entries."""
+        """Return the figure of a counterparty's latest payment, with its entries."""
         return self._figure(payment, f"{payment.key}{KEY_SEPARATOR}last", payment.occurrences[-1:])
 
     def _figure(self, payment: RecurringPayment, key: str, occurrences: Sequence[Occurrence]) -> Figure:
@@ -216,7 +216,7 @@ class RecurringPayments(Result):
         return figure_of_entries(key, label, rows, scale=self.scale, calculation="its cash lines")
 
     def summary(self) -> str:
-        """Count in one line the payments with a rhythm, late and stopped ones."""
+        """Write one line of text: how many payments have a rhythm, and how many are late or stopped."""
         paid = sum(payment.next_units < 0 for payment in self.payments)
         counts = Counter(payment.status for payment in self.payments)
         text = f"{count_of(len(self.payments), 'recurring payment')} as of {day_label(self.end_date)}"
@@ -317,7 +317,7 @@ def recurring_payments(books: Books, *, as_of: DateLike | None = None) -> Recurr
 
 
 def _chosen_note(books: Books) -> tuple[str, ...]:
-    """Name a choice of lines."""
+    """Write a note with the label of chosen lines."""
     return (f"Of lines {books.extent.label}.",) if books.extent.label else ()
 
 
@@ -326,7 +326,7 @@ def payments_by_counterparty(
 ) -> dict[tuple[str, str], list[Occurrence]]:
     """List payments by counterparty and direction, oldest first.
 
-    Entries without text, and transfers, are none.
+    Entries without a counterparty, and transfers, are left out.
     """
     cash, scale = set(source.cash), source.scale
     moved, days = Counter[str](), dict[str, dt.date]()
@@ -350,9 +350,9 @@ def payments_by_counterparty(
 
 
 class PayeeRhythms(NamedTuple):
-    """Rhythms of a counterparty: of each amount, of all, of each category.
+    """Rhythms of a counterparty's payments: of each amount, of all payments, and of each category.
 
-    An amount without a rhythm has None.
+    An amount or category without a rhythm has None.
     """
 
     amounts: list[RecurringPayment | None]
@@ -361,7 +361,7 @@ class PayeeRhythms(NamedTuple):
 
     @classmethod
     def of_payments(cls, key: str, counterparty: str, payments: Sequence[Occurrence]) -> Self:
-        """Find the rhythms of payments, oldest first."""
+        """Find the rhythms of payments, which are sorted, oldest first."""
         amounts = _of_parts(key, counterparty, payments, lambda occurrence: f"{occurrence.units}")
         whole = _rhythm(key, counterparty, payments)
         return cls(
@@ -371,7 +371,11 @@ class PayeeRhythms(NamedTuple):
         )
 
     def as_of(self, last: dt.date) -> list[RecurringPayment]:
-        """Choose what recurs on a day: subscriptions, all, categories or amounts."""
+        """Choose the rhythms that count on a day.
+
+        They are the rhythms of the amounts, if each amount has one and none has stopped, else the rhythm of all
+        payments, else those of the categories, else those of some amounts.
+        """
         amounts, whole, categories = (
             [rhythm.as_of(last) for rhythm in part if rhythm and last - rhythm.due <= _YEAR]
             for part in (self.amounts, [self.whole], self.categories)
@@ -392,7 +396,7 @@ def _of_parts(
 
 
 def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
-    """Payments with those of a day as one."""
+    """Join the payments of each day to one payment."""
     days: dict[dt.date, Occurrence] = {}
     for occurrence in payments:
         other = days.get(occurrence.date)
@@ -401,7 +405,7 @@ def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
 
 
 def _rhythm(key: str, counterparty: str, payments: Sequence[Occurrence]) -> RecurringPayment | None:
-    """Find the rhythm of payments; those of a day are one."""
+    """Find the rhythm of payments, where all payments of a day count as one."""
     if len(payments) < LEAST_PAYMENTS:
         return None
     payments = _by_day(payments)

@@ -1,7 +1,7 @@
 """Rhythms of payments: the next day from earlier ones, and a trial on past days.
 
-A rhythm is a weekday of every week, every second or every fourth one, or a day of every month, every second, third or
-twelfth one. It is claimed of four payments or more, if it would have met four of five of the latest.
+A rhythm is a weekday of every week, every second or every fourth week, or a day of every month, every second, third or
+twelfth month. It is claimed of four payments or more, if it would have predicted four of five of the latest payments.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LEAST_PAYMENTS = 4
 LEAST_MET = 0.8
 """Share of the past days that a rhythm must have met."""
 RECENT = 6
-"""Latest payments that say the usual day and amount."""
+"""Number of latest payments that show the usual day and amount."""
 _TAIL = RECENT + 2
-"""Latest days that the next one depends on."""
+"""Number of latest days that the next day depends on."""
 _TRIED = 24
-"""Latest payments whose days are compared with those that the rhythm says."""
+"""Number of latest payments whose days are compared with the days of the rhythm."""
 _MONTH_END = 31
 _FAR = 5
 _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Saturdays", "Sundays")
@@ -38,7 +38,7 @@ _WEEKDAYS = ("Mondays", "Tuesdays", "Wednesdays", "Thursdays", "Fridays", "Satur
 class Rhythm(NamedTuple):
     """A named rhythm: its next day, and the days that payments may miss it.
 
-    `length` is about how many days pass between two payments, and `describe` names the usual day.
+    `length` is the approximate number of days between two payments, and `describe` names the usual day.
     """
 
     name: str
@@ -47,21 +47,21 @@ class Rhythm(NamedTuple):
     expect: Callable[[Days], dt.date]
     describe: Callable[[Days], str]
     least: int = 1
-    """Days that are needed to expect the next one."""
+    """Number of days that are needed to expect the next day."""
 
     def next_day(self, days: Days) -> dt.date:
-        """Return the day that is expected after some days."""
+        """Return the day that the rhythm expects after `days`."""
         return _next_day(self, tuple(days[-_TAIL:]))
 
 
 @lru_cache(maxsize=2**16)
 def _next_day(rhythm: Rhythm, days: tuple[dt.date, ...]) -> dt.date:
-    """Return the day after the latest days; cached, as these repeat."""
+    """Return the expected day after the latest days. It is cached because the same days come again."""
     return rhythm.expect(days)
 
 
 def _weekday(days: Days) -> int:
-    """Usual weekday of the latest days."""
+    """Find the usual weekday of the latest days."""
     return Counter(day.weekday() for day in days[-RECENT:]).most_common(1)[0][0]
 
 
@@ -75,22 +75,22 @@ def _every_weeks(name: str, weeks: int, tolerance: int) -> Rhythm:
 
 @cache
 def _due(month: int, day: int) -> dt.date:
-    """Return a day of a month, counted from year 0.
+    """Return day number `day` of a month, where months are counted from year 0.
 
-    A shorter month has its last day.
+    For a month that is shorter, return its last day.
     """
     year, number = divmod(month, 12)
     return dt.date(year, number + 1, min(day, calendar.monthrange(year, number + 1)[1]))
 
 
 def _nearest_month(date: dt.date, day: int) -> int:
-    """Month whose day of this number is nearest to a date."""
+    """Find the month whose day number `day` is nearest to a date."""
     month = date.year * 12 + date.month - 1
     return min((month - 1, month, month + 1), key=lambda near: abs(_due(near, day) - date))
 
 
 def _days_of_month(days: Days) -> list[int]:
-    """List the days of the month that occur, the last first.
+    """List the day numbers that occur, the largest first.
 
     31 stands for the end of a month.
     """
@@ -99,9 +99,9 @@ def _days_of_month(days: Days) -> list[int]:
 
 
 def _day_of_month(days: Days) -> int:
-    """Find the day of the month nearest to the latest days.
+    """Find the day number that is nearest to the latest days.
 
-    31 is the last one.
+    31 means the last day of a month.
     """
     recent = days[-RECENT:]
 
@@ -144,7 +144,7 @@ def _two_days_of_month(days: Days) -> tuple[int, int]:
 
 
 def _neighbours(date: dt.date, day: int) -> Iterator[dt.date]:
-    """Yield this day of a date's month and of those beside it."""
+    """Yield day number `day` of a date's month, and of the months before and after it."""
     month = date.year * 12 + date.month - 1
     return (_due(near, day) for near in (month - 1, month, month + 1))
 
@@ -163,11 +163,11 @@ RHYTHMS = (
     _every_months("quarterly", 3, 5),
     _every_months("yearly", 12, 7),
 )
-"""The rhythms that are looked for, the likelier of two that fit as well first."""
+"""The rhythms that are tried. Of two that fit equally well, the one that is earlier here is chosen."""
 
 
 class FoundRhythm(NamedTuple):
-    """The rhythm of some days, and when the next is due.
+    """The rhythm of past days, and when the next payment is due.
 
     Attributes
     ----------
@@ -204,7 +204,7 @@ class FoundRhythm(NamedTuple):
 
 
 class _Trial(NamedTuple):
-    """A rhythm, and the days by which each past payment missed it."""
+    """A rhythm, and by how many days it missed each past payment."""
 
     rhythm: Rhythm
     misses: list[int]
@@ -215,12 +215,12 @@ class _Trial(NamedTuple):
 
     @property
     def distance(self) -> float:
-        """Mean of the misses; a payment left out counts as a few days."""
+        """Mean of the misses in days, where a large miss counts only as a few days."""
         return sum(min(abs(miss), _FAR) for miss in self.misses) / len(self.misses)
 
 
 def find_rhythm(days: Days) -> FoundRhythm | None:
-    """Find the rhythm that met most of the latest days, if enough."""
+    """Find the rhythm that is nearest to the latest days, among rhythms that met enough of them."""
     if len(days) < LEAST_PAYMENTS:
         return None
     gap = median((later - earlier).days for earlier, later in pairwise(days))
@@ -249,7 +249,7 @@ def find_rhythm(days: Days) -> FoundRhythm | None:
 
 
 def _try(rhythm: Rhythm, days: Days) -> _Trial:
-    """Compare the latest days with those that a rhythm expects from earlier ones."""
+    """Compare the latest days with the days that a rhythm expects from earlier days."""
     first = max(rhythm.least, len(days) - _TRIED)
     return _Trial(
         rhythm,

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.value import Books
 
 PARTY, PROCESSOR = "counterparty:", "processor:"
-"""What the rows of a counterparty, and of an account that a payment processor keeps, begin with."""
+"""Prefixes of the row keys of a counterparty, and of an account that a payment processor keeps."""
 NO_PARTY = PARTY
-"""Row of the entries without a counterparty."""
+"""Key of the row of entries without a counterparty."""
 TRANSFERRED, UNDECIDED, OTHER_RECEIPTS = "transfers", "uncategorized", "other receipts"
 
 
 class CustomerLedgers(NamedTuple):
-    """The ledgers that tell receipts of customers from others.
+    """The ledgers that distinguish receipts from customers from other receipts.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class CustomerLedgers(NamedTuple):
 
     @classmethod
     def of_books(cls, books: Books) -> Self:
-        """Find them in the chart of accounts."""
+        """Find these ledgers in the chart of accounts."""
         chart = books.ledgers
         chart = chart.reindex(columns=[*chart.columns.union(["type", "sub_type", "financial_account_type"])])
         sales = chart["type"].eq(LedgerType.REVENUE) & chart["sub_type"].eq(SubType.OPERATING_REVENUES)
@@ -57,8 +57,8 @@ def rows_of_parties(
 ) -> pd.Series[str]:
     """Find the row of each line: its counterparty, or a transfer.
 
-    With the ledgers of customers, only entries with a line on these are of their counterparty, and on an account of a
-    payment processor of many; the others are not categorized, or other receipts.
+    With `customers`, only entries with a line on their ledgers have the row of their counterparty. Entries on an
+    account of a payment processor have the row of that account. All others are not categorized, or other receipts.
     """
     parties, entries = source.counterparties, pd.Series(entry_ids(lines), lines.index, dtype=object)
     rows = pd.Series([f"{PARTY}{parties.get(entry, '')}" for entry in entries], lines.index, dtype="str")
@@ -72,7 +72,7 @@ def rows_of_parties(
 
 
 def _entries_on(source: LineSource, accounts: Collection[str]) -> dict[str, list[str]]:
-    """Journal entries with a line on each account."""
+    """Map each account to the journal entries that have a line on it."""
     of_accounts = source.frame[source.frame["ledger_id"].isin(list(accounts))]
     return {str(account): entry_ids(lines) for account, lines in of_accounts.groupby("ledger_id")}
 

@@ -126,7 +126,7 @@ class _StatedRow(NamedTuple):
 
 
 def read_budget(given: BudgetLike, chart: Chart, scale: int, allowed: Collection[str], allowed_text: str) -> Budget:
-    """Read a budget; all rows that cannot be used are reported together.
+    """Read a budget. One error reports all rows that cannot be used.
 
     `allowed` are the ledgers that can have a budget, and `allowed_text` describes them in messages.
     """
@@ -150,7 +150,7 @@ def read_budget(given: BudgetLike, chart: Chart, scale: int, allowed: Collection
 
 
 def read_rows(path: Path) -> tuple[SheetProblems, list[_StatedRow]]:
-    """Read the rows of a file that have an amount, and problems."""
+    """Read the rows of a file that have an amount, and a collector for their problems."""
     try:
         table = read_table(path, _OF_FILE, what="a budget")
     except InputError as error:
@@ -159,7 +159,7 @@ def read_rows(path: Path) -> tuple[SheetProblems, list[_StatedRow]]:
     rows = []
     for number, row in table.rows():
         month = row["month"].strip()
-        if is_workbook and month.endswith(_MIDNIGHT):  # a spreadsheet makes a date of 2027-01
+        if is_workbook and month.endswith(_MIDNIGHT):  # a spreadsheet program turns 2027-01 into a date
             month = pd.Timestamp(month)
         if isinstance(row["amount"], Decimal) and row["ledger"] and month != "":
             rows.append(_StatedRow(number, row["ledger"], month, row["amount"]))
@@ -189,7 +189,7 @@ def _rows_of_frame(frame: pd.DataFrame, amounts: pd.Series[Any]) -> Iterator[_St
 
 
 class _BudgetReader:
-    """Finds the ledger, month and units of stated rows, and collects problems."""
+    """Reader of stated rows, which finds ledgers, months and units, and collects problems."""
 
     def __init__(
         self, chart: Chart, scale: int, allowed: frozenset[str], allowed_text: str, problems: SheetProblems
@@ -216,7 +216,7 @@ class _BudgetReader:
         return BudgetLine(ledger_id, month, side * units, row.number, is_own)
 
     def refuse_repeated(self, lines: Iterable[BudgetLine]) -> None:
-        """Refuse repeated amounts, and a parent's beside one below it."""
+        """Refuse repeated amounts, and an amount of a parent beside an amount of a ledger below it."""
         stated: dict[tuple[str, dt.date], BudgetLine] = {}
         path, ancestors = self._chart.names.path, self._chart.tree.hierarchy.ancestors
         for line in lines:
@@ -251,7 +251,7 @@ def _read_month(value: Any) -> dt.date:  # noqa: ANN401 (a cell; what is not a m
 
 
 def source_note(budget: Budget) -> str:
-    """Describe the budget, and the difference from it."""
+    """Describe the source of the budget, and how the difference from the budget is signed."""
     ledgers = count_of(len({line.ledger_id for line in budget.lines}), "ledger")
     first, last = min(budget.months), max(budget.months)
     return (

@@ -1,4 +1,4 @@
-"""Columns of a statement: periods, and the comparisons beside and after them."""
+"""Columns of a statement: periods, comparisons beside each period, and columns after all periods."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class StatementColumn(NamedTuple):
     tags: tuple[str, ...] = ()
 
     def since(self, day: dt.date) -> StatementColumn:
-        """Return the column as one of movements since a day.
+        """Return the column as a column of movements since a day.
 
         Its key states the day, because a movement is not a balance.
         """
@@ -72,17 +72,17 @@ class StatementColumn(NamedTuple):
 
     @property
     def is_percent(self) -> bool:
-        """Its figures are percentages."""
+        """True if its figures are percentages."""
         return self.kind in {"change_pct", "share", "difference_pct"}
 
     @property
     def is_of_days(self) -> bool:
-        """Its figures are amounts of a period, or of an earlier one."""
+        """True if its figures are amounts of a period, or of an earlier period."""
         return self.kind in {"period", "prior", "prior_year"}
 
     @property
     def months(self) -> tuple[dt.date, ...]:
-        """First days of its months; a part of a month is refused."""
+        """First days of its months. A period with a part of a month is refused."""
         return tuple(month.start_date for _, period in self.periods for month in whole_months(period))
 
 
@@ -94,9 +94,9 @@ class Columns(NamedTuple):
 
 
 def check_comparisons(compare: str | Iterable[str], *, of_flows: bool) -> tuple[str, ...]:
-    """Read comparisons; refuse unknown ones.
+    """Read the names of comparisons. Refuse unknown names.
 
-    Hyphens become underscores, so that a command line can pass its own words.
+    Hyphens become underscores, so that a command line can pass the words of its options.
     """
     asked = tuple(
         comparison.replace("-", "_") if isinstance(comparison, str) else comparison for comparison in to_texts(compare)
@@ -119,7 +119,7 @@ def check_comparisons(compare: str | Iterable[str], *, of_flows: bool) -> tuple[
 def split_period(period: Period, columns: Unit | Iterable[object] | None, first_month: int) -> list[StatementColumn]:
     """Make the columns of a period: units, or a list of periods.
 
-    A unit that is cut at the ends of the period is named by its days: a key always means the same days.
+    A unit that the ends of the period cut is named by its days, because a key always means the same days.
     """
     require_month(first_month)
     if columns is None or isinstance(columns, str):
@@ -196,7 +196,7 @@ def with_comparisons(
 
 
 def budget_columns(column: StatementColumn) -> tuple[StatementColumn, StatementColumn, StatementColumn]:
-    """Make the budget, difference and percentage columns beside a column."""
+    """Make the columns beside a column for its budget, the difference and the percentage."""
     budget, difference, percent = (f"{column.key} {kind}" for kind in ("budget", "difference", "difference_pct"))
     return (
         StatementColumn(budget, "Budget", "budget", column.key, column.periods),
@@ -206,9 +206,9 @@ def budget_columns(column: StatementColumn) -> tuple[StatementColumn, StatementC
 
 
 def whole_months(period: Period) -> list[Period]:
-    """Return the months of a period; refuse a part of a month.
+    """Return the months of a period. Refuse a part of a month.
 
-    The budget of a part of a month could be read in two ways.
+    It is unclear what the budget of a part of a month is.
     """
     months = period.months()
     for month in months:
@@ -231,7 +231,7 @@ def compared_period(period: Period, comparison: Literal["prior", "prior_year"]) 
 def _beside(
     column: StatementColumn, compare: Sequence[str], unit: object, heading: Callable[[Period], str]
 ) -> list[StatementColumn]:
-    """Make the comparisons of a column, in the order shown."""
+    """Make the comparisons of a column, in the order in which they are shown."""
     ((_, period),) = column.periods
     asked = set(compare)
     against = "prior_year" if "prior_year" in asked else "prior"
@@ -260,7 +260,7 @@ def _beside(
 
 
 def shifted(period: Period, months: int) -> Period:
-    """Shift a period some months earlier; ends of months remain ends."""
+    """Shift a period some months earlier. Ends of months remain ends of months."""
     return Period(_earlier(period.start_date, months), _earlier(period.end_date, months), period.time_zone)
 
 
@@ -273,7 +273,7 @@ def _earlier(day: dt.date, months: int) -> dt.date:
 
 
 def _months_of(period: Period, unit: object) -> int:
-    """Return the months back to the period before: 1, 3 or 12."""
+    """Return how many months before a column's period the prior period is: 1, 3 or 12."""
     if unit is None or isinstance(unit, str):
         return UNITS[unit or "month"]
     for months in (1, 3, _YEAR):
@@ -283,7 +283,7 @@ def _months_of(period: Period, unit: object) -> int:
 
 
 def _is_whole(column: StatementColumn, unit: object) -> bool:
-    """Test if a column is not cut; listed periods count as whole."""
+    """Test if a column has a whole unit. Listed periods count as whole."""
     if not (unit is None or isinstance(unit, str)):
         return True
     ((_, period),) = column.periods

@@ -48,7 +48,7 @@ class DailyBalances:
 
     @cached_property
     def units(self) -> dict[str, list[int]]:
-        """Balances of each ledger before the first day, then of each day."""
+        """Balances of each ledger: before the first day, then at the end of each day."""
         lines = self.source.lines(Span(self.figures.rules.opening.since, self.period.end_date))
         lines = lines[lines["ledger_id"].isin(list(self.source.cash))]
         days = local_midnights(lines["datetime"], self.source.time_zone).dt.date

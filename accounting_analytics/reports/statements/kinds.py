@@ -121,7 +121,7 @@ class _Presentation(NamedTuple):
         tags: Tags | None,
         **options: Any,  # noqa: ANN401 (depth and unit)
     ) -> _Presentation:
-        """Add the comparison with a budget, and refuse contradicting options."""
+        """Return the form with the comparison with a budget. Refuse options that contradict it."""
         compared = to_texts(compare)
         if budget is None and BUDGET in compared:
             raise InputError("compare='budget' needs a budget: pass budget=, a table or the path of a file")
@@ -165,7 +165,7 @@ def cash_flow_statement(
     Entries against the ledgers of opening balances (``books.opening.equity``) are no inflow: they are in no section and
     not in the net change, but in a row of their own, ``opening_balances``, where there are some. Cash at the end is
     cash at the start, opening balances and net change. A report of the service counts such entries as cash flow; a
-    statement made of it has the same row. Such an entry is left out as a whole, so that loans and equipment that were
+    statement made of one has the same row. Such an entry is left out as a whole, so that loans and equipment that were
     there before are neither received nor bought.
 
     Parameters
@@ -518,7 +518,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
 
 
 def _budget_of(asked: _Presentation, kind: _Kind, chart: Chart, columns: Columns, scale: int) -> Budget | None:
-    """Read the budget; refuse it if it covers no column."""
+    """Read the budget. Refuse a budget that covers no column."""
     if asked.budget is None:
         return None
     budget = read_budget(asked.budget, chart, scale, tuple(kind.budgeted(chart)), kind.budget_text)
@@ -540,7 +540,7 @@ def _budget_months(columns: Columns, budget: Budget) -> frozenset[dt.date]:
 def _refuse_split_parents(budget: Budget, layout: Layout, chart: Chart) -> None:
     """Refuse budgets of parents with ledgers in several sections.
 
-    It is unclear for which section such an amount is.
+    It is unclear to which section such an amount belongs.
     """
     ancestors = chart.tree.hierarchy.ancestors
     for line in {line.ledger_id: line for line in reversed(budget.lines) if not line.is_own}.values():
@@ -589,7 +589,7 @@ def _notes_without_entries(columns: Columns, summed: _Summed, kind: _Kind) -> It
         in_time = sorted((period, column.label) for column in shown for _, period in column.periods)
         empty = ""
         for period, label in reversed(in_time):
-            if summed.sums.get(summed.rules.span(kind.measures[0], period)) != {}:  # or it is not known
+            if summed.sums.get(summed.rules.span(kind.measures[0], period)) != {}:  # of a known span
                 break
             empty = label
         if empty:
@@ -598,7 +598,7 @@ def _notes_without_entries(columns: Columns, summed: _Summed, kind: _Kind) -> It
 
 
 class _Summed(NamedTuple):
-    """The spans of each measure, their sums by ledger, and unknown spans."""
+    """The spans of each measure, sums of known spans by ledger, and why other spans are not known."""
 
     rules: SpanRules
     spans: Mapping[Measure, set[Span]]
@@ -607,7 +607,7 @@ class _Summed(NamedTuple):
 
     @classmethod
     def of_columns(cls, columns: Columns, kind: _Kind, lines: Source, chart: Chart, rules: SpanRules) -> _Summed:
-        """Sum the lines of the columns; refuse balances that do not balance."""
+        """Sum the lines of the columns. Refuse balances of all ledgers that do not sum to zero."""
         needed = set(kind.needed(chart))
         measures = [measure for measure in kind.measures if measure in {"flow", "movement"} or not lines.is_tagged]
         spans = {
@@ -641,7 +641,7 @@ class _Summed(NamedTuple):
         return [self.sums[span] for span in self.spans.get(measure, ()) if span in self.sums]
 
     def moved(self, starting: Mapping[str, int], measure: Measure, ledger_id: str) -> bool:
-        """Test if a ledger has amounts; lines that cancel out count too."""
+        """Test if a ledger has amounts. In a period, lines that sum to zero count as amounts."""
         if measure in {*FLOWS, "movement"}:
             return any(ledger_id in sums for sums in self.known(measure))
         supplied = measure == "balance" and bool(starting.get(ledger_id))
@@ -657,7 +657,7 @@ def _read_chart(ledgers: Any) -> Chart:  # noqa: ANN401 (any frame)
 
 
 def _opening(books: Books, kind: _Kind, chart: Chart, *, has_balances: bool) -> Opening:
-    """Find the opening; it has no day where balances are not shown."""
+    """Find the opening. It has no day if the statement shows no balances."""
     opening, source = books.opening, books.source
     if kind.of_balances and opening.of == "cash" and opening.units is not None:
         note = "The given balances are of cash alone, so they are not counted here: give those of all ledgers."
@@ -669,7 +669,7 @@ def _opening(books: Books, kind: _Kind, chart: Chart, *, has_balances: bool) -> 
 
 
 def _capital_of_first_entries(opening: Opening, kind: _Kind, lines: LineSource, chart: Chart) -> tuple[str, ...]:
-    """Name the equity ledgers that the first entries' cash comes from."""
+    """Write a note that names the equity ledgers from which the cash of the first entries comes."""
     if opening.first_entry is None:
         return ()
     day = Span(opening.first_entry, opening.first_entry, is_flow=True)
@@ -714,7 +714,7 @@ def _columns(
 def _with_months(columns: Columns, first_month: int) -> Columns:
     """Add a hidden column for each month with a budget.
 
-    Lines outside of the budget are summed by month.
+    The hidden columns sum, by month, the lines that have no budget.
     """
     hidden = {
         month.key: month
@@ -729,7 +729,7 @@ def _with_months(columns: Columns, first_month: int) -> Columns:
 def _require_a_known_column(
     columns: Columns, unknown: Mapping[Span, str], rules: SpanRules, measures: Iterable[Measure]
 ) -> None:
-    """Refuse lines from which no column can be made."""
+    """Refuse lines with which no column of a period is known."""
 
     def reason(days: Period, tag: str) -> str:
         spans = (rules.span(measure, days)._replace(tag=tag) for measure in measures)

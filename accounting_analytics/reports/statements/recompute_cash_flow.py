@@ -136,7 +136,7 @@ def recompute_cash_flow(
 
 
 def _opening(books: Books, period: Period) -> Opening:
-    """Find the opening; lines without a stated load are not read."""
+    """Find the opening, without reading the days of lines that state no load."""
     if not books.source.states_days and not books.has_given_opening:
         return Opening()
     opening = books.opening
@@ -149,7 +149,7 @@ def _opening(books: Books, period: Period) -> Opening:
 
 
 def _days_before(period: Period, opening: Opening) -> Days:
-    """Return the days that starting balances sum."""
+    """Return the days whose lines the starting balances sum."""
     if opening.units is None or opening.day is None:
         return period.instants_before()
     if opening.day == period.start_date:
@@ -165,7 +165,7 @@ class _FlowLines(NamedTuple):
 
 
 class _Flows(NamedTuple):
-    """Net cash flow by ledger, unbalanced entries, and the lines, if wanted.
+    """Net cash flow by ledger, entries that do not balance, and the lines, if they are requested.
 
     Entries without a cash line must balance too, because the missing line might be the one on cash.
     """
@@ -178,7 +178,7 @@ class _Flows(NamedTuple):
     def from_lines(cls, exact: ExactLines, days: Days, tree: LedgerTree, *, with_lines: bool) -> Self:
         """Sum the flows of the entries that touch cash.
 
-        Lazy engines keep the lines unless they are wanted.
+        Lazy engines do not return the lines, unless `with_lines` requests them.
         """
         if not with_lines:
             flows = exact.flows(tree.cash, days)
@@ -193,8 +193,8 @@ class _Flows(NamedTuple):
 def _flow_lines(
     entries: EntryLines, on_cash: npt.NDArray[np.bool_], flows: npt.NDArray[np.bool_], tree: LedgerTree
 ) -> _FlowLines:
-    """Order cash flow lines, and name the cash ledger moved most."""
-    # pandas text has 64-bit offsets, and 32-bit ones may overflow when rows are taken
+    """Order cash flow lines, and name the cash ledger that each entry moved most."""
+    # pandas texts have 64-bit offsets; 32-bit offsets may overflow when rows are taken
     texts = {name: entries.table[name].cast(pa.large_string()) for name in _LINE_TEXTS}
     order = {ledger_id: rank for rank, ledger_id in enumerate(tree.ordered)}
     ranks = np.array([order[ledger_id] for ledger_id in entries.ledger_ids], np.int64)
@@ -216,7 +216,7 @@ def _flow_lines(
             "journal_entry_description": texts["journal_entry_description"].take(positions),
         }
     )
-    repeated = pc.equal(lines["line_id"][1:], lines["line_id"][:-1])  # copies are neighbours
+    repeated = pc.equal(lines["line_id"][1:], lines["line_id"][:-1])  # lines with the same id follow each other
     if pc.any(repeated).as_py():
         raise FrameError(repeated_message(lines["line_id"][1:].filter(repeated).to_pylist()))
     return _FlowLines(lines, -entries.units[positions])
@@ -234,7 +234,7 @@ def _describe_unbalanced(entry_ids: Collection[str]) -> str:
 
 
 def _start_note(opening: Opening, sums: LedgerSums, period: Period) -> str:
-    """State the basis of the starting balances."""
+    """Write a note that says what the starting balances are based on."""
     if opening.basis == "reported":
         return (
             f"Starting balances are what the service reported at the start of {opening.day_text}, and the movement "
@@ -267,7 +267,7 @@ def _build_report(  # noqa: PLR0917 (the parts of a report)
     missing: tuple[str, ...],
     notes: tuple[str, ...],
 ) -> CashFlowReport:
-    """Build the report; flows must sum to the change of cash."""
+    """Build the report. Refuse flows that do not sum to the change of cash."""
     tree = tables.tree
     end = {ledger_id: start[ledger_id] + change.get(ledger_id, 0) for ledger_id in tree.cash}
     starting_cash, ending_cash, net_cash_flow = (sum(own.values()) for own in (start, end, flows.net))
@@ -336,7 +336,7 @@ class _Tables(NamedTuple):
         return CashBalances.exact_from_columns(columns, self.scale)
 
     def lines(self, flows: _FlowLines | None) -> pd.DataFrame:
-        """Tabulate the cash flow lines, if they are wanted."""
+        """Tabulate the cash flow lines, if they are requested."""
         if flows is None:
             return CashFlowLines.exact_from_rows([], self.scale)
         amount = amount_column(flows.units, self.scale)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 RowKind = Literal["heading", "ledger", "own", "subtotal", "total", "balance", "percent"]
 Measure = Literal["flow", "opened", "movement", "balance", "opening", "earlier_years", "this_year"]
-"""Lines that a row sums: all lines of its column's days (``movement``), those of entries that touch cash without
-opening balances (``flow``) or with them (``opened``), or all lines up to a day."""
+"""Lines that a row sums: all lines of its column's days (``movement``), lines of entries that touch cash and have no
+opening balances (``flow``) or have opening balances (``opened``), or all lines up to a day."""
 
 CASH_FLOW_SECTIONS: Mapping[str, str] = {
     SubType.TRANSFERS_BETWEEN_ACCOUNTS: "transfers",
@@ -36,9 +36,9 @@ CASH_FLOW_SECTIONS: Mapping[str, str] = {
     SubType.EQUITY: "financing",
     SubType.NON_CURRENT_ASSETS: "investing",
 }
-"""Section of the cash flow statement by financial_account_type, else sub_type; all else is operating."""
+"""Section of the cash flow statement by financial_account_type, else by sub_type. All other ledgers are operating."""
 OPENING_BALANCES = "opening_balances"
-"""Row of the cash that entries of opening balances bring: they are in no section, and not in the change."""
+"""Row of the cash that entries of opening balances bring. Such cash is in no section, and not in the net change."""
 OPENINGS_NOTE = (
     "Entries of opening balances are no inflow: they are in no section and not in the net change in cash. A report of "
     "the service counts them as cash flow."
@@ -49,9 +49,9 @@ SUSPENSE_NOTE = (
 )
 NOT_CATEGORIZED = "Not categorized (in less out)"
 OUTSIDE_BUDGET = "outside_budget"
-"""Row of amounts in ledgers and months without a budget: their lines are those of the rows above."""
+"""Row of amounts in ledgers and months without a budget. The rows above have the same lines."""
 CASH_PARTS = ("cash_in_accounts", "cash_owed")
-"""Rows of the parts of the cash at the end: their lines are those of the row above."""
+"""Rows of the parts of cash at the end. The row above has the same lines."""
 _MAX_CASH_NAMES = 8
 _CASH_FLOW_ORDER = ("operating", "investing", "financing", "transfers", "uncategorized")
 _UNCATEGORIZED = (RequiredLedger.UNCATEGORIZED_INFLOW, RequiredLedger.UNCATEGORIZED_OUTFLOW)
@@ -118,7 +118,7 @@ class StatementSection(NamedTuple):
 
 
 class _Branches(NamedTuple):
-    """A section while its trees are added: children, and ledgers with amounts."""
+    """A section whose trees are being added: children of ledgers, and ledgers with amounts."""
 
     section: StatementSection
     children: Mapping[str, list[str]]
@@ -128,7 +128,7 @@ class _Branches(NamedTuple):
 class Chart:
     """The chart of accounts, with the type and sub_type of each ledger.
 
-    `roles` are the ids of required ledgers as the chart states them, by their role.
+    `roles` maps each role to the ids of the required ledgers that the chart states.
     """
 
     def __init__(self, rows: list[dict[str, Any]], tree: LedgerTree, roles: Mapping[str, str]) -> None:
@@ -138,7 +138,7 @@ class Chart:
         self.required = required_roles(rows, roles)
 
     def field(self, ledger_id: str, name: str) -> str:
-        """Return a field of a ledger; empty where it is null."""
+        """Return a field of a ledger, or "" if it is null."""
         return self._rows[ledger_id][name] or ""
 
     def uncategorized(self) -> list[str]:
@@ -154,7 +154,7 @@ class Chart:
         ]
 
     def type_of(self, ledger_id: str) -> str:
-        """Return the type of a ledger, or that of its sub_type."""
+        """Return the type of a ledger, else the type of its sub_type."""
         sub_type = self.field(ledger_id, "sub_type")
         return self.field(ledger_id, "type") or (
             TYPE_OF_SUB_TYPE[SubType(sub_type)] if sub_type in list(SubType) else ""
@@ -180,7 +180,7 @@ class Chart:
 
 
 class Layout(NamedTuple):
-    """The rows of a statement: those shown, and all by key."""
+    """The rows of a statement: the shown rows, and all rows by key."""
 
     title: str
     shown: list[Row]
@@ -193,7 +193,7 @@ class Layout(NamedTuple):
 
 
 class LayoutBuilder:
-    """Adds the rows of a statement from the top.
+    """Builder that adds the rows of a statement from the top.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ class LayoutBuilder:
         self.left_out = 0
 
     def add(self, row: Row, *, shown: bool = True) -> Row:
-        """Add a row, with an underscore where its key is taken."""
+        """Add a row, with an underscore at the end of its key if another row has the key."""
         while row.key in self.by_key or (row.kind not in {"ledger", "own"} and row.key in self.chart.tree.names):
             row = row._replace(key=f"{row.key}_")
         if shown:
@@ -236,7 +236,7 @@ class LayoutBuilder:
         return row
 
     def section(self, section: StatementSection, *, level: int = 0, total: str | None = None) -> Row:
-        """Add a heading, trees of ledgers and a subtotal; return the subtotal."""
+        """Add a heading, trees of ledgers and a subtotal, and return the subtotal."""
         inside = set(section.ledger_ids)
         parent = self.chart.tree.hierarchy.parent
         roots = [ledger_id for ledger_id in section.ledger_ids if parent(ledger_id) not in inside]
@@ -271,7 +271,7 @@ class LayoutBuilder:
         )
 
     def _with_amounts(self, section: StatementSection, children: Mapping[str, list[str]]) -> set[str]:
-        """Find the ledgers with an amount, or only with a budget."""
+        """Find the ledgers with an amount, or with a budget and no amount below them."""
         found = {ledger_id for ledger_id in section.ledger_ids if self.moved(section.measure, ledger_id)}
         ancestors = self.chart.tree.hierarchy.ancestors
         budgeted = [ledger_id for ledger_id in section.ledger_ids if ledger_id in (self._budgeted or ())]
@@ -281,7 +281,7 @@ class LayoutBuilder:
         return found
 
     def _equal_to_section(self, roots: Sequence[str], branches: _Branches) -> list[str]:
-        """Find the top ledgers whose total is the whole section."""
+        """Find the top ledgers whose total equals the total of the section."""
         _, children, moved = branches
         found: list[str] = []
         while True:
@@ -292,9 +292,9 @@ class LayoutBuilder:
             roots = children[active[0]]
 
     def _tree(self, ledger_id: str, branches: _Branches, level: int, depth: int, hidden: Collection[str]) -> None:
-        """Add a ledger, its own amount and its children.
+        """Add rows for a ledger, its own amount and its children.
 
-        Ledgers that are hidden take no level.
+        Ledgers that are hidden do not indent their children.
         """
         section, children, moved = branches
         subtree = _subtree(ledger_id, children)
@@ -334,12 +334,12 @@ class LayoutBuilder:
             self._tree(child, branches, *below, hidden)
 
     def _name(self, ledger_id: str) -> str:
-        """Name a ledger; by its path if others have its name."""
+        """Name a ledger, by its path if other ledgers have its name."""
         names = self.chart.names
         return names.path(ledger_id) if len(names.matches(names.name(ledger_id))) > 1 else names.name(ledger_id)
 
     def _tree_label(self, ledger_id: str, section: StatementSection, subtree: Collection[str]) -> str:
-        """Name a ledger, and its section if it continues in others."""
+        """Name a ledger, with its section if ledgers below it are in other sections."""
         ancestors = self.chart.tree.hierarchy.ancestors
         elsewhere = (
             other_id
@@ -358,12 +358,12 @@ class LayoutBuilder:
         return self.add(Row(key, label, "total", key, level, terms=made, favourable=favourable))
 
     def margin(self, key: str, label: str, part: Row, whole: Row) -> None:
-        """Add a row in percent of another, if that is shown."""
+        """Add a row in percent of another row, if the other row is shown."""
         terms = ((1, part.key), (1, whole.key))
         self.add(Row(key, label, "percent", key, terms=terms, favourable=1), shown=whole in self.shown)
 
     def not_categorized(self) -> None:
-        """Add the uncategorized amounts, received less paid, and their ledgers."""
+        """Add the uncategorized ledgers, and their total: received less paid."""
         ids = self.chart.uncategorized()
         row = Row(
             "not_categorized", NOT_CATEGORIZED, "subtotal", "not_categorized", 0, -1, "movement", tuple(ids),
@@ -376,7 +376,7 @@ class LayoutBuilder:
             self._tree(ledger_id, branches, 1, 1, ())
 
     def outside_budget(self, measure: Measure, ledger_ids: Sequence[str]) -> None:
-        """Add the amounts without a budget, in less out."""
+        """Add a row of the amounts without a budget: cash in less cash out."""
         if self._budgeted is not None:
             ids, label = tuple(ledger_ids), "Booked outside of the budget"
             row = Row(OUTSIDE_BUDGET, label, "subtotal", OUTSIDE_BUDGET, 0, -1, measure, ids)
@@ -390,13 +390,13 @@ class LayoutBuilder:
 def _subtree(ledger_id: str, children: Mapping[str, list[str]]) -> list[str]:
     """List a ledger and its descendants within the section, parents first."""
     found = [ledger_id]
-    for parent_id in found:  # it grows
+    for parent_id in found:  # the list grows in the loop
         found.extend(children.get(parent_id, ()))
     return found
 
 
 class CashRows(NamedTuple):
-    """The form of the cash rows: balances, movements, or openings alone."""
+    """The form of the cash rows: balances, movements, or only opening balances."""
 
     since: dt.date | None
     is_report: bool
@@ -454,8 +454,8 @@ def _place_ledgers(chart: Chart, sections: Mapping[str, str]) -> dict[str, list[
 def _cash_rows(build: LayoutBuilder, net: Row, cash_rows: CashRows) -> bool:
     """Add starting cash, opening balances and ending cash, where known.
 
-    Cash at the end is that at the start, the opening balances and the net change. Returns whether there are opening
-    balances.
+    Cash at the end is cash at the start plus the opening balances and the net change. Returns whether there are
+    opening balances.
     """
     made_of, openings = [net], (*net.ledger_ids, *build.chart.openings())
     ids, start, end, suffix = tuple(build.chart.tree.cash), "Cash at the start", "Cash at the end", ""
@@ -483,7 +483,7 @@ def _cash_rows(build: LayoutBuilder, net: Row, cash_rows: CashRows) -> bool:
 
 
 def _sections_note(sections: Mapping[str, str]) -> str:
-    """Say which categories are in which section."""
+    """Write a note that says which section each category is in."""
     if sections == CASH_FLOW_SECTIONS:
         return (
             "Loans, long-term debt and equity are financing, long-term assets investing, transfers between own "
@@ -494,7 +494,7 @@ def _sections_note(sections: Mapping[str, str]) -> str:
 
 
 def _split_cash(build: LayoutBuilder, ending: Row) -> None:
-    """Add accounts and owed cards below ending cash, if both exist."""
+    """Add cash in accounts and amounts owed on cards below ending cash, if both exist."""
     chart = build.chart
     owed = tuple(ledger_id for ledger_id in ending.ledger_ids if chart.type_of(ledger_id) == LedgerType.LIABILITY)
     held = tuple(ledger_id for ledger_id in ending.ledger_ids if ledger_id not in owed)
@@ -516,7 +516,7 @@ def _revenues_first(chart: Chart, ledger_ids: Sequence[str]) -> list[str]:
 
 
 def _sections_of_ledgers(chart: Chart, sections: Mapping[str, str]) -> dict[str, str]:
-    """Read the sections of ledgers; refuse unknown names."""
+    """Read the sections that a caller gave to ledgers. Refuse unknown names."""
     kinds = {*SubType, *FinancialAccountType}
     kinds |= {
         chart.field(ledger_id, name)
@@ -575,7 +575,7 @@ def income_rows(build: LayoutBuilder) -> Layout:
 
 
 def _by_section(chart: Chart, kind: LedgerType) -> dict[str, list[str]]:
-    """Group ledgers of a type by sub_type, unknown ones as others."""
+    """Group ledgers of a type by sub_type. Ledgers with an unknown sub_type are in the section of others."""
     found: dict[str, list[str]] = {}
     for ledger_id in chart.of_types(kind):
         sub_type = chart.field(ledger_id, "sub_type")
@@ -602,7 +602,7 @@ def _other_note(kind: LedgerType, of: Mapping[str, list[str]]) -> str:
 
 
 def _unknown_types(build: LayoutBuilder, measure: Measure) -> list[Row]:
-    """Add ledgers of unknown type; totals with them are not known."""
+    """Add ledgers of unknown type. Totals that include them are not known."""
     ids = build.chart.of_unknown_type()
     if not ids:
         return []
@@ -613,7 +613,7 @@ def _unknown_types(build: LayoutBuilder, measure: Measure) -> list[Row]:
 
 
 def _suspense(build: LayoutBuilder, notes: list[str]) -> Row:
-    """Add the uncategorized ledgers to the assets, with a note."""
+    """Add a section of the uncategorized ledgers to the assets, with a note."""
     ids = build.chart.uncategorized()
     section = StatementSection("suspense", "In suspense: not decided, not assets", ids, 1, "balance")
     row = build.section(section, level=1, total="Total in suspense, not assets")
@@ -664,7 +664,7 @@ def balance_rows(build: LayoutBuilder) -> Layout:
 
 
 def _sub_type_sections(build: LayoutBuilder, kind: LedgerType, notes: list[str]) -> list[Row]:
-    """Add a section for each sub_type, and one for other ledgers."""
+    """Add a section for each sub_type, and a section for other ledgers."""
     factor, favourable = (1 if kind == LedgerType.ASSET else -1), (-1 if kind == LedgerType.LIABILITY else 1)
     of = _by_section(build.chart, kind)
     titles = {str(sub_type): title for sub_type, title in _TITLES.items() if TYPE_OF_SUB_TYPE[sub_type] == kind}
@@ -686,7 +686,7 @@ _TITLES = {
 }
 """Sections of the balance sheet."""
 _SECTIONS = {*SubType} - {SubType.UNCATEGORIZED_ASSETS}
-"""Sub_types that have a section or a line of their own in the statements."""
+"""Sub_types that have their own section or row in the statements."""
 
 
 def trial_rows(build: LayoutBuilder) -> Layout:

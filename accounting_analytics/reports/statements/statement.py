@@ -80,7 +80,7 @@ class Statement(Result):
     def __getitem__(self, key: str | tuple[str, str]) -> Figure:
         """Return the figure of a row and a column.
 
-        The key of a figure finds it too, and where there is one column, the row alone.
+        The key of a figure also finds it. In a statement with one column, the row alone is enough.
         """
         if isinstance(key, tuple) and len(key) == 2:  # noqa: PLR2004 (row and column)
             return self.figures.figure(self._row_key(key[0]), self._column_key(key[1]))
@@ -94,7 +94,7 @@ class Statement(Result):
 
     @property
     def figures(self) -> StatementFigures:
-        """All figures, shown or not, for results that are built on them."""
+        """All figures, shown or not, for results that are calculated from figures."""
         return self._figures
 
     @property
@@ -105,7 +105,7 @@ class Statement(Result):
     def row(self, name: str, *, own: bool = False) -> dict[str, Figure]:
         """Return the figures of a row by column key.
 
-        For a ledger they are totals with its descendants, or its `own` amounts.
+        The figures of a ledger are totals with its descendants, or with `own` its own amounts.
         """
         key = self._row_key(name)
         if own:
@@ -119,13 +119,13 @@ class Statement(Result):
         return ChosenColumn(self, self.figures.columns.by_key[self._column_key(key)])
 
     def value(self, row_key: str, column_key: str) -> Decimal | None:
-        """Return the exact amount or percentage of a cell; None where it is not known."""
+        """Return the exact amount or percentage of a cell, or None if it is not known."""
         return self.figures.figure(row_key, column_key).exact()
 
     def text(self, row_key: str, column_key: str) -> str:
         """Return the text of a cell: negative in parentheses, zero as a dash.
 
-        Amounts are in `amounts_in`; a heading has no text. A difference from the budget that is favourable or
+        Amounts are in the unit `amounts_in`. A heading has no text. A difference from the budget that is favourable or
         unfavourable has an F or U before it.
         """
         if row_key not in self.figures.layout.by_key:
@@ -143,7 +143,7 @@ class Statement(Result):
     def frame(self) -> pd.DataFrame:
         """The rows and columns as shown, with percentages in percent.
 
-        Beside a difference from the budget ``2027-01 favourable`` says on which side of its row it is.
+        Beside a difference from the budget, ``2027-01 favourable`` says if it is favourable for its row.
         """
         shown = [row for row in self.rows if row.kind != "heading"]
         columns: dict[str, Any] = {
@@ -164,8 +164,8 @@ class Statement(Result):
         """Return a row for each ledger and period, with the ledger's own amount.
 
         With ``compare="prior_year"`` or ``"prior"`` the amounts of the earlier days are rows too, and so is what a
-        budget states for the ledger. Sum or pivot by `kind` as well, or choose one, so that an amount is not added to
-        the one that it is compared with::
+        budget states for the ledger. Sum or pivot by `kind` as well, or choose one kind, so that amounts are not added
+        to the amounts that they are compared with::
 
             income.tidy().query("kind == 'period'")
             income.tidy().pivot_table(index="path", columns=["of_column", "kind"], values="amount", aggfunc="sum")
@@ -246,7 +246,7 @@ class Statement(Result):
         write_csv(self.figures, to_path(path, "path"))
 
     def summary(self) -> str:
-        """Return one line: the statement, its days, and its last total."""
+        """Return one line of text: the statement, its days, and its last total."""
         last = [row for row in self.rows if row.kind in {"total", "balance"} and not row.level][-1:]
         column = self.columns[0]
         figures = [f"{row.label} {self.text(row.key, column.key)}" for row in last]
@@ -272,7 +272,7 @@ class Statement(Result):
         return ", ".join(filter(None, [text, f"days in {self.time_zone}", currency]))
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Return nothing: the statement is one text and one table."""
+        """Yield nothing: a statement has one text and one table, without further parts."""
         return iter(())
 
     def explain(self) -> str:
@@ -321,7 +321,7 @@ class Statement(Result):
         }
 
     def _marks(self, row: Row) -> dict[str, dict[str, bool | None]]:
-        """Mark the differences from the budget, by the key of their column."""
+        """Tell for each difference from the budget if it is favourable, by column key."""
         differences = [column for column in self.columns if column.kind == "difference" and row.kind != "heading"]
         marks = {column.key: _IS_FAVOURABLE.get(self.figures.mark(row, column)) for column in differences}
         return {"favourable": marks} if marks else {}
@@ -333,7 +333,7 @@ class Statement(Result):
     def _row_key(self, text: object) -> str:
         """Find a row by key, or by a ledger's name or path.
 
-        Ledgers with amounts come before others.
+        Ledgers with amounts are preferred to ledgers of the same name without amounts.
         """
         rows = self.figures.layout.by_key
         if isinstance(text, str) and text in rows:

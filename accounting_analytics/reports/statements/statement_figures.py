@@ -45,7 +45,7 @@ _CHANGES = ("change", "change_pct", *_DIFFERENCES)
 Mark = Literal["favourable", "unfavourable", ""]
 SignedFigures = list[tuple[str, Figure]]
 TRANSFERS = "transfers"
-"""Section of transfers between own accounts, which are neither in nor out."""
+"""Section of transfers between own accounts, which count as neither cash in nor cash out."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class StatementFigures:
         return row.kind == "own" or (row.kind == "ledger" and f"{OWN}{row.key}" not in self.layout.by_key)
 
     def spans(self, measure: Measure, column: StatementColumn) -> list[tuple[int, Span]]:
-        """Return the signed spans of days that a column sums.
+        """Return the spans of days that a column sums, each with its sign.
 
         In a trial balance credits are subtracted.
         """
@@ -131,14 +131,14 @@ class StatementFigures:
         return self._spans[key]
 
     def selections(self, row: Row, column: StatementColumn) -> list[Selection]:
-        """Select the lines that a figure sums."""
+        """Select the line entries that a figure sums."""
         if row.key == self.layout.outside:
             return self._outside_budget(row, column)
         spans = self.spans(row.measure, column)
         if not column.side:
             return [Selection(row.factor * factor, span, row.ledger_ids) for factor, span in spans]
         ((side, span),) = spans
-        starting, sums = self.starting or {}, self.sums.get(span, {})  # none of days that are not known
+        starting, sums = self.starting or {}, self.sums.get(span, {})  # of known spans only
         on_side = tuple(
             ledger_id
             for ledger_id in row.ledger_ids
@@ -152,7 +152,7 @@ class StatementFigures:
         return self.source.entries(selections, units_of(selections, sums))
 
     def flow_entries(self, rows: Sequence[Row], column: StatementColumn, *, sign: int = 1) -> pd.DataFrame | None:
-        """Return the cash flow lines of rows, times `sign`; None if unknown."""
+        """Return the cash flow lines of rows, multiplied by `sign`, or None if they are not known."""
         parts = [part for row in rows for part in self.selections(row, column)]
         if not parts or any(part.span in self.unknown for part in parts):
             return None
@@ -168,7 +168,7 @@ class StatementFigures:
 
     @property
     def transfers(self) -> set[str]:
-        """Ledgers of transfers between own accounts."""
+        """Return the ledgers of transfers between own accounts."""
         return {
             ledger_id for row in self.layout.by_key.values() if row.section == TRANSFERS for ledger_id in row.ledger_ids
         }
@@ -242,7 +242,7 @@ class StatementFigures:
         terms: Sequence[tuple[str, Figure]],
         made_of: str = "calculated",
     ) -> Figure:
-        """Sum known figures, with their lines if each has some."""
+        """Sum known figures. The sum has lines if each of the figures is a sum of lines."""
         factors = [-1 if sign == "-" else 1 for sign, _ in terms]
         figures = [figure for _, figure in terms]
         units = sum(factor * int(figure.units or 0) for factor, figure in zip(factors, figures, strict=True))
@@ -259,7 +259,7 @@ class StatementFigures:
         return make(units, made_of, selections=selections if load else (), _load_entries=load)
 
     def _sum(self, make: Callable[..., Figure], row: Row, column: StatementColumn) -> Figure:
-        """Sum line entries, and a supplied or reported balance."""
+        """Sum line entries, and add a starting balance that was given or reported."""
         selections = self.selections(row, column)
         moved = units_of(selections, self.sums)
         load = partial(self.source.entries, selections, moved)
@@ -322,8 +322,8 @@ class StatementFigures:
     def _budget_lines(self, row: Row, column: StatementColumn) -> list[BudgetLine]:
         """Return the amounts that the budget states for a row.
 
-        There are none in a column with a month that has no amount at all. An amount of a parent is of its total, not of
-        its own amount, unless it says so.
+        A column has no budget if one of its months has no amount at all. An amount stated for a parent belongs to the
+        parent's total, unless it states that it is the own amount.
         """
         months = column.months
         if self.budget is None or not self.budget.covers(months):
@@ -334,7 +334,7 @@ class StatementFigures:
     def _has_margin(self, row: Row, column: StatementColumn) -> bool:
         """Test if each section of a margin has a budget.
 
-        Without one of them the margin would be too high.
+        If a section had no budget, the margin would be too high.
         """
         if row.terms:
             return all(self._has_margin(self.layout.by_key[key], column) for _, key in row.terms)
@@ -342,12 +342,12 @@ class StatementFigures:
         return bool(self._budget_lines(row, column)) or not (is_whole or row in self.layout.shown)
 
     def _is_parent(self, ledger_id: str) -> bool:
-        """Test if a ledger's total is known and has other ledgers."""
+        """Test if a ledger's total is known and includes other ledgers."""
         row = self.layout.by_key.get(ledger_id)
         return row is not None and row.is_known and len(row.ledger_ids) > 1
 
     def own_figure(self, row: Row, column: StatementColumn) -> Figure:
-        """Return a ledger's own figure, or the budget stated for it."""
+        """Return the figure of a ledger's own amount, or of the budget stated for it."""
         figure = self.figure(row.key, column.key)
         if column.kind != BUDGET or self.budget is None or not self.budget.covers(column.months):
             return figure
@@ -355,7 +355,7 @@ class StatementFigures:
         return figure_of_terms(figure.key, figure.label, stated) if stated else figure
 
     def _stated(self, row: Row, line: BudgetLine) -> Figure:
-        """Make the figure of a stated amount, signed as its row."""
+        """Make the figure of an amount that the budget states, with the sign of its row."""
         where = f"{self.budget.source if self.budget else BUDGET}, row {line.row}"
         key = f"{BUDGET} row {line.row}{KEY_SEPARATOR}{line.month:%Y-%m}"
         label = f"{self.ledgers.name(line.ledger_id)}, {month_label(line.month)} ({where})"
@@ -382,13 +382,13 @@ class StatementFigures:
         return self.budget is not None and is_beside and self.budget.covers(column.months)
 
     def _heading(self, column: StatementColumn) -> str:
-        """Write the heading of a column, with that of its period."""
+        """Write the heading of a column, with the heading of its period."""
         if column.kind not in {BUDGET, *_DIFFERENCES} or column.of is None:
             return column.label
         return f"{self.columns.by_key[column.of].label} {column.label.lower()}"
 
     def _starting_units(self, row: Row, column: StatementColumn) -> int | None:
-        """Return supplied starting balances, unless they cancel out."""
+        """Return the sum of supplied starting balances, or None if they cancel out or do not apply."""
         count = sum(factor for factor, _ in column.periods)
         if self.starting is None or not count or row.measure not in {"balance", "opening", "earlier_years"}:
             return None
@@ -396,7 +396,7 @@ class StatementFigures:
         return part.factor * sum(self.starting.get(ledger_id, 0) for ledger_id in part.ledger_ids)
 
     def _why_none(self, row: Row, column: StatementColumn) -> str:
-        """Return why there is no amount here, else nothing."""
+        """Return why a cell has no amount, else ""."""
         if row.kind == "percent" and (column.terms or column.kind == "change"):
             return "percentages are compared side by side"
         if column.kind in {BUDGET, *_DIFFERENCES} or row.key == self.layout.outside:
@@ -412,7 +412,7 @@ class StatementFigures:
         return "the columns do not follow each other" if column.kind == "total" and gaps else ""
 
     def _why_no_budget(self, row: Row, column: StatementColumn) -> str:
-        """Return why a row has no budget, else nothing."""
+        """Return why a row has no budget, else ""."""
         if column.kind == BUDGET:
             return "" if self._budget_terms(row, column) else "the budget has no amount for it in these months"
         if column.kind in _DIFFERENCES:
@@ -421,7 +421,7 @@ class StatementFigures:
         return "" if self.has_budget(column) else "it is of columns that have a budget in each month"
 
     def _why_unknown(self, row: Row, column: StatementColumn) -> str:
-        """Return why a figure is not known, else nothing."""
+        """Return why a figure is not known, else ""."""
         if not row.is_known:
             return f"ledgers whose parent or type is unknown might belong to {row.label}"
         if column.kind == "average" and not column.terms:
@@ -438,7 +438,7 @@ class StatementFigures:
     def _why_no_quotient(self, column: StatementColumn) -> str:
         """Return why a quotient of tagged lines is not known.
 
-        Costs of a tag may be among the lines without a tag.
+        The lines without a tag may also have costs that belong to a tag.
         """
         if not isinstance(self.source, TaggedLines):
             return ""
@@ -446,7 +446,7 @@ class StatementFigures:
         return self.source.why_no_margin([span for _, span in self.spans("movement", of)])
 
     def _is_within_year(self, column: StatementColumn) -> bool:
-        """Test if supplied balances may have earnings of the fiscal year."""
+        """Test if supplied balances may include earnings of the fiscal year."""
         return any(self.rules.is_within_year(period) for _, period in column.periods)
 
     def _sum_text(self, row: Row) -> str:
@@ -485,7 +485,7 @@ def _periods(measure: Measure, column: StatementColumn) -> Sequence[tuple[int, P
 
 
 def _without_sign(figure: Figure) -> Figure:
-    """Return the size of a negative amount, or the figure itself."""
+    """Return the figure without the minus sign of its amount."""
     if not isinstance(figure.units, int) or figure.units >= 0:
         return figure
     return figure_of_terms(f"{figure.key} size", f"{figure.label} without its sign", [("-", figure)])

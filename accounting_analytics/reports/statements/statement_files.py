@@ -57,7 +57,8 @@ def statement_sheets(
 ) -> tuple[FigureSheet, ColumnSheet]:
     """Describe the sheets of a statement and of its entries.
 
-    The entries are those of rows that are not made of other rows. More entries than a sheet has rows are refused.
+    The sheet of entries has the entries of rows that are not sums of other rows. It is refused if entries exceed the
+    rows of a sheet.
     """
     leaves = [
         figures.figure(row.key, column.key)
@@ -91,7 +92,7 @@ def statement_sheets(
 
 
 def _columns(figures: StatementFigures, lines: Sequence[ShownLine]) -> dict[str, list[object]]:
-    """Tabulate the entries, with the signs that figures sum them with."""
+    """Tabulate the entries, with the signs with which figures sum them."""
     name, scale = figures.ledgers.name, figures.source.scale
     return {
         "date": [dt.date.fromisoformat(line.day) for line in lines],
@@ -110,7 +111,7 @@ class _FormulaTerms:
         self._figures = figures
 
     def of(self, figure: Figure) -> Iterable[Terms]:
-        """Yield the ways to calculate a figure."""
+        """Yield each way to calculate a figure from other cells."""
         row_key, _, column_key = figure.key.rpartition(KEY_SEPARATOR)
         row, column = self._figures.layout.by_key[row_key], self._figures.columns.by_key[column_key]
         if column.is_percent or column.kind == "average":
@@ -125,7 +126,7 @@ class _FormulaTerms:
         yield from (across, down) if column.kind == "change" else (down, across)
 
     def _across(self, row: Row, column: StatementColumn) -> Terms:
-        """Find the cells in this row that sum to this one; none if one is hidden."""
+        """Find the cells of the row that sum to the cell of `column`, or none if one of them is hidden."""
         if column.kind not in {"total", "change"} or (column.kind == "total" and row.measure in {"opening", "balance"}):
             return []
         if column.tags:
@@ -145,7 +146,7 @@ class _FormulaTerms:
 
 
 def write_csv(figures: StatementFigures, path: Path) -> None:
-    """Write the rows as CSV, with all digits; unknown amounts are empty."""
+    """Write the rows as CSV, with all digits. Amounts that are not known are empty."""
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     heads = [head for column in figures.columns.shown for head in _csv_heads(column)]
@@ -157,7 +158,7 @@ def write_csv(figures: StatementFigures, path: Path) -> None:
 
 
 def _csv_heads(column: StatementColumn) -> list[str]:
-    """Return the heads of a column; a difference has two."""
+    """Return the heads of a column. A difference has two heads."""
     return [column.key, *([f"{column.of} favourable"] if column.kind == "difference" else [])]
 
 

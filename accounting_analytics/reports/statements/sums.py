@@ -56,7 +56,7 @@ class SpanRules(NamedTuple):
     def span(self, measure: Measure, period: Period) -> Span:
         """Return the days that a measure sums in a column's period.
 
-        They begin with the books; an earlier period has days without lines.
+        No span begins before the books. A period before the books has a span without lines.
         """
         start, end, since = period.start_date, period.end_date, self.opening.since
         if first_entry := self.opening.first_entry:
@@ -76,7 +76,7 @@ class SpanRules(NamedTuple):
         return Span(first, end) if measure == "this_year" else Span(since, min(day_before(first), end))
 
     def why_unknown(self, span: Span) -> str:
-        """Return why days are never known, whatever is loaded, else nothing."""
+        """Return why a span cannot be known from any load, else ""."""
         is_before = span.first is None and span.last == dt.date.min
         first = self.opening.first_entry
         return f"the books begin on {day_label(first)}" if first and is_before else ""
@@ -84,7 +84,7 @@ class SpanRules(NamedTuple):
     def is_within_year(self, period: Period) -> bool:
         """Test if sums begin within the fiscal year of a column.
 
-        Balances that are added to them may then have earnings of that year.
+        If so, balances that are added to the sums may include earnings of that year.
         """
         since = self.opening.since
         return since is not None and self._year_start(period.end_date) < since <= period.end_date
@@ -115,22 +115,22 @@ class Source(Protocol):
         """Remarks for the reader."""
 
     def missing(self, span: Span, needed: Collection[str] = ()) -> str:
-        """Return why needed lines of some days are missing, else nothing."""
+        """Return why needed lines of a span are missing, else ""."""
 
     def sums(self, spans: Collection[Span]) -> Mapping[Span, Mapping[str, int]]:
         """Sum signed units by ledger, debits positive."""
 
     def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
-        """Return the lines of some parts, which sum to `units`."""
+        """Return the lines of `parts`, which sum to `units`."""
 
     def shown_lines(
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
     ) -> list[ShownLine] | None:
-        """Return the lines of ledgers and days, unless they exceed `limit`."""
+        """Return the lines of ledgers and days, or None if they exceed `limit`."""
 
 
 class ReportSource:
-    """A cash flow report as a source; its balances have no lines."""
+    """A cash flow report as a source of sums. Its balances have no lines."""
 
     def __init__(self, report: CashFlowReport, openings: Collection[str] = ()) -> None:
         exact = report.exact()
@@ -144,7 +144,7 @@ class ReportSource:
             ledger_id: units
             for ledger_id, amount in flows.items()
             if (units := -to_minor_units(amount, self.scale) - self.opened.get(ledger_id, 0))
-            or ledger_id in with_lines  # the others are listed as parents
+            or ledger_id in with_lines  # other ledgers are listed only as parents
         }
         self.starting, self.ending = (
             {
@@ -159,7 +159,7 @@ class ReportSource:
         self.notes = (*tag_notes(report.tag_ids), *remarks, *report.notes)
 
     def _opened(self, lines: pd.DataFrame, openings: Collection[str], net: Mapping[str, Decimal]) -> dict[str, int]:
-        """Sum opening balances by ledger; refuse reports that do not show them."""
+        """Sum opening balances by ledger. Refuse a report without the lines that show them."""
         if lines.empty and any(net.get(ledger_id) for ledger_id in openings):
             raise InputError(
                 "the report has opening balances and no lines, so which other flows are of their entries is not known: "
@@ -172,7 +172,7 @@ class ReportSource:
         return opened
 
     def require_same_cash(self, cash: Collection[str]) -> None:
-        """Refuse a chart with other cash ledgers, which would hide amounts."""
+        """Refuse a chart whose cash ledgers are not those of the report, because amounts would be hidden."""
         balances = () if self.is_tagged else (self.starting, self.ending)
         others = {
             ledger_id
@@ -188,7 +188,7 @@ class ReportSource:
             )
 
     def missing(self, span: Span, needed: Collection[str] = ()) -> str:  # noqa: ARG002 (a report has one period)
-        """Return nothing: a report states its own period."""
+        """Return "": no lines are missing, because a report states its own period."""
         return ""
 
     def sums(self, spans: Collection[Span]) -> dict[Span, Mapping[str, int]]:
@@ -212,7 +212,7 @@ class ReportSource:
         names: LedgerNames,  # noqa: ARG002 (a report's lines have the names)
         limit: int,
     ) -> list[ShownLine] | None:
-        """Return the report's lines, unless it has none or too many."""
+        """Return the report's lines, or None if it has no lines or too many."""
         figures = self.report.figures
         found = figures.shown_lines(ledger_ids, limit)
         opened = set(figures.lines["journal_entry_id"][self._is_opening])

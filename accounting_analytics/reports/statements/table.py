@@ -52,13 +52,13 @@ def _cell(figures: StatementFigures, row: Row, column: StatementColumn) -> Figur
 
 
 def _entries(figures: StatementFigures) -> EntriesData:
-    """Collect the lines of sums, and the terms of other figures."""
+    """Collect lines for figures that are sums, and terms for other figures."""
     rows = [row for row in figures.layout.shown if row.kind != "heading"]
     shown = {row.key: [figures.figure(row.key, column.key) for column in figures.columns.shown] for row in rows}
     flows = [row.key for row in rows if row.measure in {*FLOWS, "movement"} and not row.terms]
     sums = [
         figure for key in flows or shown for figure in shown[key] if figure.selections and not figure.terms
-    ]  # without balances beside flows
+    ]  # not for balances beside flows
     return entries_of(
         lines_behind(figures, sums, MAX_LINES),
         sums,
@@ -71,7 +71,7 @@ def _entries(figures: StatementFigures) -> EntriesData:
 
 
 def lines_behind(figures: StatementFigures, shown: Sequence[Figure], limit: int) -> LineTable | None:
-    """Collect the lines of figures, unless they exceed `limit` or are missing."""
+    """Collect the lines of figures, or return None if they exceed `limit` or are missing."""
     selections = [part for figure in shown for part in figure.selections]
     spans = [part.span for part in selections if not part.span.is_empty]
     if not spans:

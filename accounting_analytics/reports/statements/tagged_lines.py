@@ -1,4 +1,4 @@
-"""Lines of a statement by tags: a selection, or a part for each tag."""
+"""Line entries of a statement by tags: only some tags, or a part for each tag."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.selections import Selection
 
 TAG = "tag"
-"""Value of ``columns`` for a column of each tag."""
+"""Value of ``columns`` that makes a column for each tag."""
 SEVERAL, WITHOUT = "several", "without"
 _LISTED = 10
 """A message names at most this many tags."""
 
 
 class TaggedLines:
-    """Lines of some days in parts; the ``tag`` of a span names a part.
+    """Line entries of some days, in parts. The ``tag`` of a span names a part.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class TaggedLines:
         return found
 
     def why_no_margin(self, spans: Collection[Span]) -> str:
-        """Return why costs of tags are not complete, else nothing."""
+        """Return why the costs of tags are not complete, else ""."""
         if self._costs_without_tag is None or (self._is_split and self._parts.keys() == {span.tag for span in spans}):
             return ""
         if any(span.tag == WITHOUT for span in spans):
@@ -88,7 +88,7 @@ class TaggedLines:
         return f"lines of {count_of(len(ledger_ids), 'expense ledger')} have no tag of the group"
 
     def entries(self, parts: Sequence[Selection], units: int) -> pd.DataFrame:
-        """Return the lines of some parts with signed amounts in ``figure_amount``."""
+        """Return the lines of `parts` with signed amounts in ``figure_amount``."""
         frames = []
         for name, part in self._parts.items():
             if chosen := [selection for selection in parts if selection.span.tag == name]:
@@ -102,7 +102,7 @@ class TaggedLines:
     def shown_lines(
         self, spans: Collection[Span], ledger_ids: Collection[str], names: LedgerNames, limit: int
     ) -> list[ShownLine] | None:
-        """Return the lines of ledgers and days, unless they exceed `limit`."""
+        """Return the lines of ledgers and days, or None if they exceed `limit`."""
         found: list[ShownLine] = []
         for name, part in self._parts.items():
             of_part = [span for span in spans if span.tag == name]
@@ -114,7 +114,7 @@ class TaggedLines:
 
 
 class Tags(NamedTuple):
-    """Requested tags: lines with some tags, or columns of a group."""
+    """Requested tags: only lines with some tags, or a column for each tag of a group."""
 
     tag_ids: tuple[str, ...]
     tag_group: str | None
@@ -127,7 +127,7 @@ class Tags(NamedTuple):
 
         `costs` are the ledgers of expenses.
         """
-        used = days if self.are_columns else lines.loaded  # which comparisons need too
+        used = days if self.are_columns else lines.loaded  # comparisons also need these days
         frame = _lines_of_days(lines, used, counted, of_flows=of_flows)
         tags = _tags_of(frame)
         asked = _find_tags(self.tag_ids, lines)
@@ -167,7 +167,7 @@ class _Tag(NamedTuple):
 
     @property
     def part(self) -> str:
-        """Key of the lines, and of the column, with this tag alone."""
+        """Key of the part, and of the column, of lines that have only this tag."""
         return f"{TAG}:{self.id}"
 
 
@@ -206,7 +206,7 @@ def _lists(frame: pd.DataFrame, name: str, default: list[list[str]] | None = Non
 
 
 def _find_tags(asked: Collection[str], lines: LineSource) -> dict[str, str]:
-    """Find tags by id or unique name; refuse those of no line."""
+    """Find tags by id or unique name. Refuse tags that no line has."""
     found: dict[str, str] = {}
     if not asked:
         return found
@@ -249,7 +249,7 @@ def _part_of(tags: Iterable[_Tag], group: str) -> str:
 
 
 def _part(lines: LineSource, frame: pd.DataFrame, days: Period, *, of_flows: bool) -> LineSource:
-    """Make the source of a part's lines, which state no load."""
+    """Make a source of the lines of a part. These lines state no load."""
     own = frame.reset_index(drop=True)
     own.attrs = {}
     part = LineSource(own, lines.cash, lines.time_zone, open_items=lines.open_items, scale=lines.scale, asked=days)

@@ -51,9 +51,9 @@ class ShownStatement(Protocol):
 
 
 def statement_text(statement: ShownStatement, width: int, remarks: Sequence[str] = ()) -> str:
-    """Write a statement in lines of `width` columns; figures are never cut.
+    """Write a statement in text lines of `width` characters. Figures are never cut.
 
-    A line is longer only where a figure needs it. `remarks` are further notes of the text.
+    A text line is longer only if a figure is longer. `remarks` are notes that only the text has.
     """
     head = [statement.company or "", statement.title, statement.subtitle()]
     lines = [line for text in head if text for line in wrap_words(printable(text), width)]
