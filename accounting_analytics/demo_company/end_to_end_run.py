@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> None:
-    """Run all steps on the demo company into a folder; print each result."""
+    """Run all steps on the demo company, write files to a folder, and print each result."""
     started = time.monotonic()
     folder = _create_folder(Path(output))
     with demo() as company:
@@ -55,7 +55,7 @@ def run_demo(output: str | Path, *, echo: Callable[[str], object] = print) -> No
     options = f"--demo --start-date {days[0]} --end-date {days[1]}"
     echo(f"  accounting-analytics queue {options}")
     rules = Path("data/rules.toml")
-    if not rules.is_file():  # an installed package is run anywhere
+    if not rules.is_file():  # an installed package may run in any folder
         echo("  accounting-analytics notebooks copy examples")
         rules = Path("examples", rules)
     echo(f"  accounting-analytics propose --rules {rules} {options}")

@@ -15,7 +15,8 @@ from accounting_analytics.demo_company.served_company import demo
 def open_lab(folder: str | Path = "notebooks") -> int:
     """Open JupyterLab on a folder of notebooks; return its exit code.
 
-    JupyterLab asks before Ctrl-C ends it; SIGTERM ends both immediately. Call this in the main thread.
+    After Ctrl-C, JupyterLab asks before it ends. SIGTERM ends JupyterLab and this process immediately. Call this in the
+    main thread.
     """
     notebooks = Path(folder)
     if not notebooks.is_dir():
@@ -26,11 +27,11 @@ def open_lab(folder: str | Path = "notebooks") -> int:
     with demo() as company:
         command = [sys.executable, "-m", "jupyterlab", str(notebooks), "--ServerApp.ip=127.0.0.1"]
         if os.name == "posix" and os.geteuid() == 0:
-            command.append("--allow-root")  # containers often have no other user; JupyterLab listens on loopback only
+            command.append("--allow-root")  # often the only user in containers; only loopback is served
         lab = subprocess.Popen(command, env=os.environ | company.environment())  # noqa: S603 (our own interpreter)
         signal.signal(signal.SIGTERM, lambda *_: lab.terminate())
         while True:
             try:
                 return lab.wait()
             except KeyboardInterrupt:
-                continue  # JupyterLab receives it too, and asks for confirmation
+                continue  # JupyterLab also receives the interrupt, and asks for confirmation

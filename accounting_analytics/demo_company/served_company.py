@@ -129,7 +129,7 @@ def demo(*, database: str | Path | None = None) -> DemoCompany:
 
 
 def _post_books(database: Path) -> str:
-    """Post the company's books if missing; return a new access token."""
+    """Post the company's books if the database lacks them, and return a new access token."""
     with Store.open(database) as store:
         if INSTANCE_ID not in {instance.id for instance in store.instances()}:
             create_instance(
@@ -140,7 +140,7 @@ def _post_books(database: Path) -> str:
                     localtime=DemoCompany.time_zone,
                     company=COMPANY,
                     currency=CURRENCY,
-                    # fixed ids: a plan made with one demo company applies to the next
+                    # ids are fixed, so that a plan made with one demo company also applies to the next
                     required_ledger_ids=_REQUIRED_LEDGER_IDS,
                 ),
             )
@@ -151,7 +151,7 @@ def _post_books(database: Path) -> str:
 
 
 def _ledgers() -> Iterator[NewLedger]:
-    """Yield the ledgers beside the required ones, parents first."""
+    """Yield the ledgers that are not required ledgers, parents first."""
     with (_FILES / "ledgers.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             is_financial = bool(row["financial_account_type"])

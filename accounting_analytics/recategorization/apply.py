@@ -1,4 +1,4 @@
-"""Apply a plan and verify it: read categories, journal, send, read them again.
+"""Apply a plan and verify it: read categories, record and send each change, read the categories again.
 
 A lost response does not show whether the change was made, so every outcome follows from the response and from what the
 books show, by one table (:data:`~accounting_analytics.recategorization.outcomes.OUTCOMES`). Each change is sent with
@@ -6,7 +6,7 @@ the category it replaces, so a change made by another user in the meantime is ne
 again that the books do not show changes a transaction at most once.
 
 A change that an earlier run sent, and that the books do not show, was not carried out, or was carried out and changed
-back since: the books cannot tell these apart. It is left alone and reported as unknown.
+back since: the books cannot tell these two cases apart. Such a change is not sent again and is reported as unknown.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ if TYPE_CHECKING:
 _LOST = (TransportError, DeadlineExceededError, ServerFaultError, ProtocolError)
 _STOPPING = (AuthenticationError, PermissionDeniedError)
 _NOT_CHANGED_STATUSES = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.INSUFFICIENT_STORAGE})
-"""Statuses of a service that has certainly changed nothing, and may accept the change later."""
+"""Statuses which show that the service has changed nothing, and may accept the change later."""
 _NEVER = dt.datetime.min.replace(tzinfo=dt.UTC)
 _BATCH_SIZE = 100
 _MAX_ROUNDS = 3
-"""After this many rounds in which the books confirm no response, a batch leaves what is lost."""
+"""After this many rounds in which the books confirm no change, a batch sends lost changes no more."""
 _MAX_LOST = 10
-"""A batch stops after this many lost changes in a row; if none of the batch is done by then, the run stops."""
+"""A batch stops after this many lost changes in a row. If no change of the batch is done by then, the run stops."""
 _OF_THIS_RUN = frozenset({Response.CONFIRMED, Response.LOST, Response.REFUSED, Response.REFUSED_NOW})
 _CAN_BE_SENT = frozenset({Response.NOT_SENT, Response.LOST, Response.REFUSED_NOW})
 _NOT_IN_BOOKS = frozenset({Outcome.NOT_DONE, Outcome.REFUSED, Outcome.CHANGED_ELSEWHERE})
@@ -99,12 +99,12 @@ _LEFT_ALONE = {
     Response.LOST_EARLIER: "it was not carried out, or it was changed back since; it is left alone, and a run with a "
     "new journal sends it again",
 }
-"""Why a change is not sent again, although the books have the previous category."""
+"""Reasons why a change is not sent again, although the books have the previous category."""
 
 
 @dataclass(eq=False)
 class _State:
-    """The known state of a change: its response, and what the books showed at `read_at`.
+    """The known state of a change: its response, and what the books showed at the instant `read_at`.
 
     `planned` has all changes of its journal entry. `is_sent_again` is true after a lost response. `failure` says why
     the change was lost, refused or not sent, `unread` why the books could not be read, and `forbidden` why the change
@@ -125,17 +125,17 @@ class _State:
 
     @property
     def is_pending(self) -> bool:
-        """The change is still to be sent, for the first time or again."""
+        """True if the change is still to be sent, for the first time or again."""
         return self.shown == Shown.PREVIOUS and self.response in _CAN_BE_SENT and not self.forbidden
 
     def show(self, categories: Mapping[tuple[str, str], frozenset[str]], read_at: dt.datetime) -> None:
-        """Set what the categories that were read show of the change."""
+        """Store what the categories show of the change. They were read at `read_at`."""
         now = categories.get((self.change.ledger_id, self.change.transaction_id))
         self.shown = compare_with_books(self.change, now, self.planned, self.journal.has_done)
         self.categories, self.read_at = now or frozenset(), read_at
 
     def outcome(self) -> tuple[Outcome, str]:
-        """Return the outcome by the table, and the reason.
+        """Return the outcome, which the table gives, and the reason.
 
         A refusal does not show that an earlier request was not carried out.
         """
@@ -153,7 +153,7 @@ class _State:
         return outcome, self._reason()
 
     def _reason(self) -> str:
-        """State the response and what the books show."""
+        """Describe the response and what the books show."""
         change, was_sent = self.change, self.response in _OF_THIS_RUN
         shown = {
             Shown.NEW: "",
@@ -311,14 +311,14 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
     _require_client_and_plan(client, plan)
     read_at, categories = dt.datetime.now(dt.UTC), read_categories(client, plan.items)
     attempts, unchanged = Journal(), (Outcome.UNKNOWN, _WITHOUT_JOURNAL)
-    if journal is not None:  # read after the books, so that it has the attempts that they may show
+    if journal is not None:  # the journal is read after the books: it has every attempt that the books may show
         missing = "pass the journal that the plan was applied with, or none"
         attempts = read_journal(journal, plan_id=plan.plan_id, instance_id=client.instance_id, missing=missing)
         unchanged = Outcome.NOT_DONE, _UNCHANGED
     planned, found = changes_by_entry(plan.items), {}
     for item in plan.items:
         response = attempts.response(item)
-        if response == Response.CONFIRMED:  # the run has ended: what is not there was changed back since
+        if response == Response.CONFIRMED:  # the run has ended: a change not in the books was changed back
             response = Response.CONFIRMED_EARLIER
         state = _State(item, attempts, planned[item.journal_entry_id], response)
         state.show(categories, read_at)
@@ -329,14 +329,14 @@ def verify_plan(client: LedgerClient, plan: Plan, *, journal: str | Path | None 
 
 
 def _require_client_and_plan(client: LedgerClient, plan: Plan) -> None:
-    """Refuse anything but a client and a plan of its instance."""
+    """Refuse anything but a client and a plan of the client's instance."""
     require_type(client, LedgerClient, "client", "connect() returns one, and demo().client is one")
     require_type(plan, Plan, "plan", "plan_recategorization(proposals, books) makes one, Plan.load(path) reads one")
     require_same_instance(plan.instance_id, client.instance_id)
 
 
 def _states_before(changes: Sequence[Change], journal: Journal, forbidden: Mapping[Change, str]) -> list[_State]:
-    """Make the states before a run, by what earlier runs did."""
+    """Make the states of changes before a run, from the responses in earlier runs."""
     of_earlier_runs = {Response.CONFIRMED: Response.CONFIRMED_EARLIER, Response.LOST: Response.LOST_EARLIER}
     planned = changes_by_entry(changes)
     responses = (of_earlier_runs.get(response, response) for response in map(journal.response, changes))
@@ -347,7 +347,7 @@ def _states_before(changes: Sequence[Change], journal: Journal, forbidden: Mappi
 
 
 def _read(client: LedgerClient, states: Sequence[_State]) -> None:
-    """Read what the books show of each change."""
+    """Read the books, and store in each state what they show."""
     read_at = dt.datetime.now(dt.UTC)
     categories = read_categories(client, [state.change for state in states])
     for state in states:
@@ -355,7 +355,7 @@ def _read(client: LedgerClient, states: Sequence[_State]) -> None:
 
 
 def _try_to_read(client: LedgerClient, states: Sequence[_State]) -> str:
-    """Read the books; return the reason if they cannot be read."""
+    """Read the books. Return the reason if they cannot be read, else ""."""
     try:
         _read(client, states)
     except _STOPPING:
@@ -368,7 +368,7 @@ def _try_to_read(client: LedgerClient, states: Sequence[_State]) -> str:
 
 
 def _apply_batch(client: LedgerClient, states: Sequence[_State], send: Callable[[_State], None], stopped: str) -> str:
-    """Send a batch in rounds; return why the run stopped, or nothing."""
+    """Send a batch in rounds. Return why the run stopped, else ""."""
     if stopped:
         for state in states:
             state.unread = stopped
@@ -376,7 +376,7 @@ def _apply_batch(client: LedgerClient, states: Sequence[_State], send: Callable[
         stopped = _try_to_read(client, states)
     rounds, failure = _MAX_ROUNDS, ""
     while rounds and not stopped and (pending := [state for state in states if state.is_pending]):
-        # what was sent before comes last, so that failing changes do not keep the others from being sent
+        # changes that were sent before come last, so that failing changes do not keep the others from being sent
         sent = _send_some(send, sorted(pending, key=lambda state: state.response != Response.NOT_SENT))
         failure = next((state.failure for state in reversed(sent) if state.failure), failure)
         stopped = _try_to_read(client, sent)
@@ -391,18 +391,18 @@ def _apply_batch(client: LedgerClient, states: Sequence[_State], send: Callable[
 
 
 def _send_some(send: Callable[[_State], None], pending: Sequence[_State]) -> list[_State]:
-    """Send until too many changes are lost, or one is refused temporarily."""
+    """Send changes until too many are lost, or the service refuses one temporarily. Return the sent changes."""
     lost = 0
     for count, state in enumerate(pending, start=1):
         send(state)
         lost = lost + 1 if state.response == Response.LOST else 0
         if lost == _MAX_LOST or state.response == Response.REFUSED_NOW:
-            return list(pending[:count])  # reading their categories waits for the rate limit
+            return list(pending[:count])  # reading the categories waits for the rate limit
     return list(pending)
 
 
 def _send(client: LedgerClient, category_names: Mapping[str, str], modified_by: str | None, state: _State) -> None:
-    """Journal the intent, send the change once, journal the response."""
+    """Record the intent in the journal, send the change once, and record the response."""
     change, journal = state.change, state.journal
     intent = change._replace(
         opposing_ledger_ids=LIST_SEPARATOR.join(sorted(state.categories)),
@@ -431,7 +431,7 @@ def _send(client: LedgerClient, category_names: Mapping[str, str], modified_by: 
 
 
 def _record_outcomes(journal: Journal, states: Sequence[_State]) -> None:
-    """Journal the outcomes of changes that this run sent or found."""
+    """Record the outcomes of changes that this run sent or found in the journal."""
     for state in states:
         was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
         if was_found or state.response in _OF_THIS_RUN:
@@ -449,7 +449,7 @@ def _batches(states: Sequence[_State]) -> Iterator[list[_State]]:
 
 
 def _classify_error(error: Exception) -> Response:
-    """Classify a failed request: not carried out, lost or refused."""
+    """Classify a failed request as refused temporarily, lost or refused."""
     status = error.status if isinstance(error, StatusError) else None
     if status in _NOT_CHANGED_STATUSES:
         return Response.REFUSED_NOW

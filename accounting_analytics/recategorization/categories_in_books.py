@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from accounting_analytics.recategorization.changes import Change
 
 _MAX_GAP = dt.timedelta(days=3)
-"""Days at most this far apart are read in one listing: an extra page costs about as much as a request."""
+"""Days that are at most this far apart are read in one listing, because an extra page costs as much as a request."""
 _HISTORY = dt.timedelta(days=366)
-"""Time before the plan in which a line is searched that shows the name of a category."""
+"""Time before the days of the plan in which a line is searched that shows the name of a category."""
 
 
 class FoundLedgers(NamedTuple):
@@ -41,7 +41,7 @@ def read_categories(client: LedgerClient, changes: Iterable[Change]) -> dict[tup
         days[change.ledger_id].add(as_utc(change.datetime).date())
     found: dict[tuple[str, str], frozenset[str]] = {}
     for ledger_id in filter(is_id, days):
-        with suppress(NotFoundError):  # a row names a ledger that does not exist; the others are still applied
+        with suppress(NotFoundError):  # the account of a row does not exist; other rows are still applied
             for first, last in _group_days(sorted(days[ledger_id])):
                 found |= _read_account(client, ledger_id, first, last)
     return found
@@ -50,7 +50,7 @@ def read_categories(client: LedgerClient, changes: Iterable[Change]) -> dict[tup
 def _read_account(
     client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date
 ) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
-    """Yield the categories of an account's transactions in some days."""
+    """Yield the categories of an account's transactions from a first to a last day."""
     for line in client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=("opposing_ledger_ids",)):
         if line.transaction_id is None:
             continue
@@ -60,7 +60,7 @@ def _read_account(
 
 
 def require_no_cash(client: LedgerClient, items: Sequence[Change]) -> None:
-    """Refuse cash ledgers as categories: moving lines there would change balances."""
+    """Refuse cash ledgers as categories, because moving lines to cash ledgers would change balances."""
     if not items:
         return
     day = as_utc(items[0].datetime).date()
@@ -132,7 +132,7 @@ def find_ledgers(client: LedgerClient, ledger_ids: Iterable[str], days: Collecti
 
 
 def _name_in_books(client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date) -> str | None:
-    """Return the ledger's name, or None where no line shows it."""
+    """Return the ledger's name, or None if no line shows the name."""
     try:
         page = client.list_line_entries(ledger_id, first - _HISTORY, last, time_zone="UTC", expand=("ledger",), limit=1)
     except InvalidRequestError:  # some deployments refuse days before the start of the books

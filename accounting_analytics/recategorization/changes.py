@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 NEW_CATEGORY = ("updated_category_ledger_id", "updated_category_ledger_name")
 """The two columns of a new category."""
 BY_HAND = "decided by hand"
-"""The column ``rule`` of a decision by hand; the id of a group follows where that was decided."""
+"""Value of the column ``rule`` for a decision by hand. The id of a group follows if the group was decided."""
 _DECIDED = dict.fromkeys((*NEW_CATEGORY, "rule", "reason"), "str") | {"confidence": "float64"}
-"""The columns of a decision, with their dtypes."""
+"""The columns of a decision with their dtypes."""
 IDENTITY = ("transaction_id", "ledger_id", "category_ledger_id", "updated_category_ledger_id")
 """Fields that identify a change."""
 _MAX_NAMED = 3
@@ -42,9 +42,9 @@ class Change(NamedTuple):
 
     A plan is a list of changes. Most fields are columns of :class:`~accounting_analytics.schemas.PlanItems`, of a plan
     file and of a journal. `updated_category_ledger_id` is empty where nothing is decided. `rule` says why: the rule, or
-    who decided. `opposing_ledger_ids` are all categories of the transaction before; `category_ledger_name`, that of the
-    category that is replaced, is empty where it is not known. `confidence` is the share of such suggestions that were
-    right in the past, and `reason` that of the suggestion.
+    who decided. `opposing_ledger_ids` are all categories of the transaction before the change. `category_ledger_name`
+    is the name of the category that is replaced, or empty if it is not known. `confidence` is the share of such
+    suggestions that were right in the past, and `reason` is the reason of the suggestion.
     """
 
     transaction_id: str
@@ -78,7 +78,7 @@ class Change(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """The transaction already has the new category."""
+        """True if the transaction already has the new category."""
         return self.updated_category_ledger_id == self.category_ledger_id
 
     @property
@@ -88,7 +88,7 @@ class Change(NamedTuple):
 
     @property
     def category_line(self) -> tuple[str, str]:
-        """Journal entry, and the category that is replaced in it."""
+        """Journal entry, and the category that the change replaces in this entry."""
         return self.journal_entry_id, self.category_ledger_id
 
     @property
@@ -98,10 +98,10 @@ class Change(NamedTuple):
 
 
 class OpenQueue:
-    """A queue to decide: each row is a change that has no new category yet.
+    """A queue whose rows are to be decided: each row is a change that has no new category yet.
 
-    `rows` are numbered and have exact amounts; `places` finds their numbers by transaction and category, and the
-    methods by the id of a group or transaction. `chart` has the categories that they can get.
+    `rows` are numbered and have exact amounts. `places` maps transaction and category to the number of a row, and the
+    methods find rows by the id of a group or transaction. `chart` has the possible categories of the rows.
     """
 
     def __init__(self, queue: pd.DataFrame, ledgers: pd.DataFrame) -> None:
@@ -132,7 +132,7 @@ class OpenQueue:
         return self._transactions.get(key) or self.groups[key]
 
     def find_free(self, key: str) -> list[int]:
-        """Find the rows of a group or a transaction; refuse splits."""
+        """Find the rows of a group or a transaction. Refuse split transactions."""
         found = self.find(key)
         if any(self.is_split(row) for row in found):
             raise InputError(
@@ -181,7 +181,7 @@ class OpenQueue:
 
 
 def changes_of_proposals(proposals: pd.DataFrame, chart: Categories) -> tuple[list[Change], ExactFrame]:
-    """Read proposals as changes and exact rows; people may have edited categories."""
+    """Read proposals, whose categories may have been edited, as changes and exact rows."""
     Proposals.require_frame(proposals)
     texts = {name: proposals[name].fillna("").astype("str") for name in NEW_CATEGORY if name in proposals}
     exact = Proposals.exact(proposals.assign(**texts))
@@ -239,7 +239,7 @@ def changes_by_entry(changes: Iterable[Change]) -> dict[str, list[Change]]:
 
 
 def net_moves(moves: Iterable[tuple[str, str, int]]) -> Counter[str]:
-    """Sum moves between ledgers by ledger, in whole minor units."""
+    """Sum moves from one ledger to another by ledger, in whole minor units."""
     moved = Counter[str]()
     for before, after, units in moves:
         moved[before] -= units
@@ -255,7 +255,7 @@ def updated_lines(changes: Iterable[Change]) -> dict[tuple[str, str], str]:
 def joining_changes(changes: Iterable[Change]) -> list[Change]:
     """Find changes that join a part of a split with another part.
 
-    The parts cannot be distinguished afterwards, so such a change cannot be undone.
+    Such a change cannot be undone, because the books no longer distinguish the joined parts.
     """
     changes = list(changes)
     replaced = Counter((entry, updated) for (entry, _), updated in updated_lines(changes).items())

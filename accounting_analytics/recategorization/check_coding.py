@@ -1,4 +1,4 @@
-"""`check_coding`: list what to look at before a month is closed."""
+"""`check_coding`: list transactions and lines to look at before a month is closed."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ class CodingCheck(Result):
         return figure_of_entries(key, found.why, rows, scale=self.scale, calculation="its lines")
 
     def summary(self) -> str:
-        """One line: how many findings of each kind."""
+        """One line of text: how many findings there are of each kind."""
         days = period_label(self.period)
         if not self.findings:
             return f"Nothing to look at was found in {days}."
@@ -192,7 +192,7 @@ class CodingCheck(Result):
 def check_coding(
     books: Books, period: PeriodLike = None, *, decisions: Decisions | Sequence[Decisions] | None = None
 ) -> CodingCheck:
-    """List what should be looked at before a month is closed, from the past of these books.
+    """List transactions and lines to look at before a month is closed, compared with the past of these books.
 
     Transactions of another category than that of their counterparty's past (nine tenths of its last twenty, at least
     five); the same payment twice within three days, unless that is a habit; amounts of more than three times the
@@ -295,7 +295,7 @@ class _Transactions(NamedTuple):
         ]  # fmt: skip
 
     def findings(self, days: Period) -> tuple[list[ListedFinding], Pasts]:
-        """Apply the rules to all transactions; list the findings of the days."""
+        """Apply the rules to all transactions, and list the findings that are in `days`."""
         rows = self.rows
         is_single = ~rows["transaction"].duplicated(keep=False)
         has_category = is_single & rows["category_ledger_id"].isin(self.chart.possible())
@@ -347,7 +347,7 @@ class _Transactions(NamedTuple):
 
 
 class _LinesOfLedger(NamedTuple):
-    """Lines of a ledger that are one finding: their ids, first day and sum."""
+    """Lines of a ledger that make one finding: their ids, first day and sum."""
 
     kind: str
     ledger_id: str
@@ -376,7 +376,7 @@ def _on_parents(lines: pd.DataFrame, ledgers: pd.DataFrame, transactions: _Trans
 
 
 def _confirmed_transactions(asked: OpenQueue, decisions: Decisions | Sequence[Decisions] | None) -> set[str]:
-    """Find the transactions whose decided category is the one they have."""
+    """Find the transactions that already have the category that was decided for them."""
     right = set()
     for source in each_of(decisions):
         for key, (category, _) in read_decisions(source).items():
@@ -388,7 +388,7 @@ def _confirmed_transactions(asked: OpenQueue, decisions: Decisions | Sequence[De
 
 
 def _proposals(asked: OpenQueue, findings: Sequence[ListedFinding]) -> pd.DataFrame:
-    """Propose the expected category of each transaction that has another."""
+    """Propose the expected category for each transaction that has another category."""
     expected = {finding.transaction_id: finding for finding in findings if finding.expected_id}
     chosen = {}
     for row, change in enumerate(asked.changes):
@@ -401,7 +401,7 @@ def _proposals(asked: OpenQueue, findings: Sequence[ListedFinding]) -> pd.DataFr
 
 
 def _notes(pasts: Pasts, right: int) -> Iterator[str]:
-    """Note how many categories were compared, and how many findings earlier decisions hide."""
+    """Yield notes: how many categories were compared, and how many findings earlier decisions hide."""
     if pasts.clear:
         yield (
             f"{pasts.clear:,} transactions of these books had a clear past, and {pasts.followed:,} of them its "

@@ -1,7 +1,7 @@
 """Rules that find transactions unlike the past of their counterparty.
 
-Each rule reads transactions in the order of their days and yields those that differ. It yields nothing where the past
-is not clear.
+Each rule reads transactions in the order of their days, and yields the transactions that differ. If the past is not
+clear, a rule yields nothing.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ LAST = 20
 """Number of the latest transactions of a counterparty that are its past."""
 LEAST_PAST = 5
 ONE_OTHER = 8
-"""Number of past transactions from which on one may have another category; of twenty, two may."""
+"""With this number of past transactions, one of them may have another category. With twenty, two may."""
 RARE = 0.03
-"""Share of all earlier transactions of a counterparty up to which a category is unusual for it."""
+"""A category is unusual for a counterparty up to this share of all its earlier transactions."""
 FEW_DAYS = 3
-"""Most days between a payment and the same one again."""
+"""Most days between a payment and an equal payment that counts as paid twice."""
 HABIT = 0.03
-"""Share of payments repeated after as many days, above which that is a habit of the counterparty."""
+"""If more than this share of payments is repeated after a few days, that is a habit of the counterparty."""
 MOST_RECEIPTS = 8
-"""Receipts a month above which equal ones are not compared."""
+"""If a counterparty has more receipts a month than this, equal receipts are not compared."""
 LEAST_AMOUNTS = 10
 FAR = 3
-"""Multiple of the largest past amount above which an amount is far."""
+"""An amount is far above the past if it exceeds this multiple of the largest past amount."""
 _DAYS_OF_MONTH = 30.44
 
 
 class CodedTransaction(NamedTuple):
-    """A transaction with its category, as the rules read it; `place` finds its row."""
+    """A transaction with its category, as the rules read it. `place` is the number of its row."""
 
     place: int
     day: dt.date
@@ -49,7 +49,7 @@ class CodedTransaction(NamedTuple):
 
 
 class CodingFinding(NamedTuple):
-    """A transaction that differs: why, the expected category, and the transactions compared with it."""
+    """A transaction that differs: the reason, the expected category, and the transactions that it was compared with."""
 
     transaction: CodedTransaction
     kind: str
@@ -59,14 +59,14 @@ class CodingFinding(NamedTuple):
 
 
 class Pasts(NamedTuple):
-    """Numbers of transactions that had a clear past, and of those that followed it."""
+    """How many transactions had a clear past, and how many of them followed that past."""
 
     clear: int
     followed: int
 
     @property
     def share(self) -> float | None:
-        """Share of transactions with a clear past that followed it; None without any."""
+        """Share of transactions with a clear past that followed it, or None if there are no such transactions."""
         return self.followed / self.clear if self.clear else None
 
 
@@ -82,7 +82,7 @@ def by_counterparty(rows: Iterable[CodedTransaction]) -> dict[tuple[str, str], l
 def other_categories(
     parties: Mapping[tuple[str, str], Sequence[CodedTransaction]], names: Mapping[str, str]
 ) -> tuple[list[CodingFinding], Pasts]:
-    """Find transactions whose category differs from their counterparty's past; count clear pasts."""
+    """Find transactions whose category differs from their counterparty's past, and count the clear pasts."""
     found, clear, followed = [], 0, 0
     for rows in parties.values():
         past: deque[str] = deque(maxlen=LAST)
@@ -104,7 +104,7 @@ def other_categories(
 
 
 def paid_twice(parties: Mapping[tuple[str, str], Sequence[CodedTransaction]]) -> Iterator[CodingFinding]:
-    """Find equal payments a few days apart, unless these are a habit."""
+    """Find equal payments a few days apart, unless such payments are a habit of the counterparty."""
     for (_, direction), rows in parties.items():
         months = max((rows[-1].day - rows[0].day).days / _DAYS_OF_MONTH, 1)
         if direction == "inflow" and len(rows) / months > MOST_RECEIPTS:
@@ -123,7 +123,7 @@ def paid_twice(parties: Mapping[tuple[str, str], Sequence[CodedTransaction]]) ->
 
 
 def _equal_pairs(rows: Iterable[CodedTransaction]) -> Iterator[tuple[CodedTransaction, CodedTransaction]]:
-    """Pair each payment with the one before of its account and amount."""
+    """Pair each payment with the latest earlier payment of the same account and amount."""
     latest: dict[tuple[str, int], CodedTransaction] = {}
     for transaction in rows:
         before = latest.get((transaction.account, transaction.units))
@@ -133,7 +133,7 @@ def _equal_pairs(rows: Iterable[CodedTransaction]) -> Iterator[tuple[CodedTransa
 
 
 def far_amounts(parties: Mapping[tuple[str, str], Sequence[CodedTransaction]], scale: int) -> Iterator[CodingFinding]:
-    """Find amounts far above the largest of at least ten earlier ones."""
+    """Find amounts far above the largest of at least ten earlier amounts."""
     for rows in parties.values():
         largest = 0
         for number, transaction in enumerate(rows):

@@ -1,9 +1,9 @@
-"""Choose categories for the queue by rules, by hand, or from suggestions.
+"""Choose categories for the rows of a queue by rules, by hand, or from suggestions.
 
-A file of decisions is the queue as CSV or Excel, to be filled in. A row with a category decides the transaction of its
-``transaction_id``, or else the group of its ``group_id``. The category is a ledger's id, unique name or path. Rows
-without a category decide nothing, and their order does not matter: the row of a transaction has precedence over that of
-its group. All other columns are for the reader.
+A file of decisions is the queue as CSV or Excel, in which a person writes categories. A row with a category decides the
+transaction of its ``transaction_id``, else the group of its ``group_id``. The category is a ledger's id, unique name or
+path. Rows without a category decide nothing. The order of rows does not matter: the row of a transaction has precedence
+over the row of its group. All other columns are only information.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def decide(queue: pd.DataFrame, decisions: Decisions, books: Books) -> pd.DataFr
 
 
 def _left_note(asked: OpenQueue, chosen: Mapping[int, Change], why: str) -> list[str]:
-    """Count the transactions without a category; a transaction may have two rows."""
+    """Write a note that counts the transactions without a category. A transaction may have two rows."""
     transactions = asked.rows[TRANSACTION]
     left = transactions.drop(index=list(chosen)).nunique()
     return [f"{left:,} of {count_of(transactions.nunique(), 'transaction')} {why}."] if left else []
@@ -188,7 +188,7 @@ def _left_note(asked: OpenQueue, chosen: Mapping[int, Change], why: str) -> list
 def choose_by_rules(asked: OpenQueue, rules: Rules, notes: list[str]) -> dict[int, Change]:
     """Choose the category of each row that a rule matches.
 
-    An unknown category is refused only where its rule decides.
+    A rule whose category is unknown is refused only if the rule decides a row.
     """
     chart = asked.chart
     matches = rules.match(asked.rows, chart).deciding.tolist()
@@ -255,7 +255,7 @@ def read_decisions(decisions: Decisions) -> dict[str, tuple[str, int | None]]:
 
 
 def choose_by_hand(asked: OpenQueue, decisions: Decisions, notes: list[str]) -> dict[int, Change]:
-    """Choose the category of each decided row; the latest decision counts.
+    """Choose the category of each decided row. The latest decision for a row counts.
 
     Decisions of a file may be about transactions that are not in the queue any more.
     """
@@ -288,7 +288,7 @@ def choose_by_hand(asked: OpenQueue, decisions: Decisions, notes: list[str]) -> 
 def _choose_suggested(
     asked: OpenQueue, suggestions: pd.DataFrame, notes: list[str], chosen: dict[int, Change]
 ) -> dict[int, Change]:
-    """Add suggestions for the rows that are not decided; note the others."""
+    """Add suggestions for rows that are not decided, and note suggestions for transactions outside the queue."""
     found, absent = asked.read_proposals(suggestions)
     if more := len(found.keys() - chosen.keys()):
         suggested = count_of(more, "proposal is a suggestion", "proposals are suggestions")
@@ -301,7 +301,7 @@ def _choose_suggested(
 
 
 def _choose_transfers(asked: OpenQueue, notes: list[str], chosen: Mapping[int, Change]) -> dict[int, Change]:
-    """Choose the transfer ledger for likely transfers that are still open."""
+    """Choose the transfer ledger for likely transfers that are not decided yet."""
     left, chart = asked.rows.drop(index=list(chosen)), asked.chart
     likely = left[left["kind"] == "transfer"]
     if likely.empty:
@@ -322,7 +322,7 @@ def _choose_transfers(asked: OpenQueue, notes: list[str], chosen: Mapping[int, C
 
 
 def require_writable(path: Path) -> None:
-    """Refuse a file without its folder, or without the package for workbooks."""
+    """Refuse a file whose folder is missing, or a workbook if the package for workbooks is missing."""
     if is_workbook(path):
         require_xlsxwriter()
     if not path.absolute().parent.is_dir():
@@ -330,7 +330,7 @@ def require_writable(path: Path) -> None:
 
 
 def require_absent(path: Path, reason: str) -> None:
-    """Refuse a file that exists; `reason` says why it is kept."""
+    """Refuse a file that exists. `reason` says why it is not replaced."""
     if path.exists():
         raise InputError(f"{path} exists and {reason}, so it is not replaced; give another name, or move it")
 
@@ -346,10 +346,10 @@ def require_new_file(path: Path) -> None:
 
 
 def write_decision_file(asked: OpenQueue, path: Path, *, time_zone: str, by: str = GROUP) -> int:
-    """Write groups or transactions with empty categories; return how many.
+    """Write groups or transactions with empty categories, and return how many.
 
-    Split transactions are left out, because they cannot be decided. `by` is the column whose ids are decided,
-    ``group_id`` or ``transaction_id``. A workbook offers the paths of the ledgers that can be categories.
+    Split transactions are left out, because they cannot be decided. `by` says what a row decides: ``group_id`` or
+    ``transaction_id``. A workbook offers the paths of the ledgers that can be categories.
     """
     require_new_file(path)
     if by == GROUP:
@@ -362,7 +362,7 @@ def write_decision_file(asked: OpenQueue, path: Path, *, time_zone: str, by: str
 
 
 def write_decided(asked: OpenQueue, path: Path, chosen: Mapping[int, Change]) -> None:
-    """Write a queue's transactions with the chosen categories; replace the file."""
+    """Write a queue's transactions with the chosen categories, and replace the file."""
     paths = {row: asked.chart.names.unique_path(change.updated_category_ledger_id) for row, change in chosen.items()}
     rows = asked.rows.assign(
         **{"date": local_days(asked.rows).dt.date, CATEGORY: [paths.get(row, "") for row in asked.rows.index]}
@@ -371,7 +371,7 @@ def write_decided(asked: OpenQueue, path: Path, chosen: Mapping[int, Change]) ->
 
 
 def _write_decisions(asked: OpenQueue, rows: pd.DataFrame, columns: Sequence[str], path: Path) -> int:
-    """Write a sheet of decisions without splits; return its number of rows."""
+    """Write a sheet of decisions without split transactions, and return its number of rows."""
     decidable = rows.loc[rows["kind"] != "split", [CATEGORY, *columns]]
     ids = [name for name in (CATEGORY, GROUP, TRANSACTION) if name in decidable]
     write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=asked.chart.paths())

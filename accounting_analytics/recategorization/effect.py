@@ -1,4 +1,4 @@
-"""Effect of a plan on the cash flow report: predicted, and checked."""
+"""Effect of a plan on the cash flow report: the prediction, and its check after the run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 
 _ALL_KNOWN = Trees(set(), set(), set())
-"""Each root is a total of its own, also where a tree might be a part of another; a note says so."""
+"""Trees that are all complete: each root has its own total, and a note says if a tree may be part of another tree."""
 _MAX_REASONS = 3
 _FLOW = "net_cash_flow"
 _TITLES = {
@@ -70,7 +70,7 @@ class Effect(Result):
     after: CashFlowReport | None = None
 
     def check(self, after: CashFlowReport, outcomes: pd.DataFrame | None = None) -> Effect:
-        """Compare the report after a run with the predicted one.
+        """Compare the report after a run with the predicted report.
 
         :func:`verify_plan` names the items that are not in the books, and :func:`reconcile` the entries that differ
         between two reports.
@@ -116,7 +116,7 @@ class Effect(Result):
     def frame(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.LedgerChanges`: the ledgers that change, before and as predicted.
 
-        Once checked it has what each is after the run, and ledgers that changed otherwise.
+        After the check it also has each amount after the run, and ledgers that changed otherwise.
         """
         return LedgerChanges.with_floats(self.exact().changes)
 
@@ -136,7 +136,7 @@ class Effect(Result):
     def differences(self) -> pd.DataFrame | None:
         """:class:`~accounting_analytics.schemas.ReportDifferences`: the figures that are not as predicted, and why.
 
-        Balances come first; None until the effect is checked.
+        Balances come first. It is None until the effect is checked.
         """
         return None if self._differences is None else ReportDifferences.with_floats(self._differences)
 
@@ -161,17 +161,17 @@ class Effect(Result):
 
     @property
     def as_predicted(self) -> bool | None:
-        """True if every figure is exactly as predicted; None until it is checked."""
+        """True if every figure is exactly as predicted, or None until the effect is checked."""
         return None if self._differences is None else not self._reasons
 
     @property
     def _reasons(self) -> list[str]:
-        """Sentences on the figures that are not as predicted."""
+        """Write sentences about the figures that are not as predicted."""
         return [] if self._differences is None else self._differences["reason"].tolist()
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Items that change nothing in the report, and those that cannot be undone individually."""
+        """Notes on items that change nothing in the report, and on items that cannot be undone individually."""
         return (*self._notes_of_items(), *books_notes(self.before.exact().ledgers))
 
     def _notes_of_items(self) -> Iterator[str]:
@@ -245,12 +245,12 @@ class Effect(Result):
             )
 
     def _items_in_books(self, end: str) -> str:
-        """Say how many items are in the books, if some are not."""
+        """Say how many items are in the books, or return "" if all are."""
         made = len(self.made)
         return f"{made:,} of {count_of(len(self.plan), 'item')} in the books{end}" if made < len(self.plan) else ""
 
     def summary(self) -> str:
-        """One line: how many ledgers change, and once checked whether all figures are as predicted."""
+        """One line of text: how many ledgers change, and after the check, whether all figures are as predicted."""
         title = f"Cash flow report, {period_label(self.period)}"
         if self._after is None:
             return f"{title}: {count_of(len(self._changes), 'ledger changes', 'ledgers change')}."
@@ -261,7 +261,7 @@ class Effect(Result):
         return f"{title}: {self._items_in_books('; ')}{count_of(changed, 'ledger')} changed; {verdict}."
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show each ledger before, predicted and after, and each difference."""
+        """Show the amounts of each ledger (before, predicted and after), and each difference."""
         exact = self._changes
         amounts = [name for name in ("before", "predicted", "after") if name in exact]
         lines = [
@@ -288,14 +288,14 @@ class Effect(Result):
 
     @cached_property
     def _moved(self) -> Counter[str]:
-        """Change of net cash flow by ledger, from the lines moved."""
+        """Sum the change of net cash flow of each ledger, from the lines that the plan moves."""
         updated = updated_lines(self.made)
         lines = self._before.lines.items()
         return net_moves((line[1], updated[line], units) for line, units in lines if line in updated)
 
     @cached_property
     def _names(self) -> dict[str, str]:
-        """Ledger names of the plan, replaced by those of the reports."""
+        """Names of ledgers: those in the reports, else those in the plan."""
         planned = {change.updated_category_ledger_id: change.updated_category_ledger_name for change in self.plan}
         return planned | self._before.names | (self._after.names if self._after else {})
 
@@ -326,7 +326,7 @@ class Effect(Result):
 
 
 class EffectTables(NamedTuple):
-    """Tables of an effect with Arrow decimals; `differences` is None until it is checked."""
+    """Tables of an effect with Arrow decimals. `differences` is None until the effect is checked."""
 
     changes: pd.DataFrame
     differences: pd.DataFrame | None
@@ -335,8 +335,8 @@ class EffectTables(NamedTuple):
 class _ReportUnits(NamedTuple):
     """Figures of a report in whole minor units, and the names of its ledgers.
 
-    Keys of `amounts` are kind and ledger, None for the sum of all accounts; those of `lines` are journal entry and
-    ledger, also where lines sum to zero. `totals` are those that the report states.
+    A key of `amounts` is a kind and a ledger, where None means the sum of all accounts. A key of `lines` is a journal
+    entry and a ledger, also if their lines sum to zero. `totals` are the totals that the report states.
     """
 
     amounts: Counter[tuple[str, str | None]]
@@ -367,7 +367,7 @@ class _ReportUnits(NamedTuple):
 
     @property
     def flows(self) -> Counter[str]:
-        """Net cash flow of each ledger."""
+        """Return the net cash flow of each ledger."""
         return Counter(
             {
                 ledger_id: units
@@ -378,10 +378,10 @@ class _ReportUnits(NamedTuple):
 
 
 def _shows(lines: Counter[tuple[str, str]], change: Change) -> bool:
-    """Return whether the lines of a report show a change as made."""
+    """Return whether the lines of a report show that a change was made."""
     return change.category_line not in lines and (change.journal_entry_id, change.updated_category_ledger_id) in lines
 
 
 def _rows(table: pd.DataFrame, *names: str) -> Iterator[tuple[Any, ...]]:
     """Iterate over the rows of some columns."""
-    return zip(*(table[name].tolist() for name in names), strict=True)  # Arrow columns are slow to iterate
+    return zip(*(table[name].tolist() for name in names), strict=True)  # iterating over Arrow columns is slow

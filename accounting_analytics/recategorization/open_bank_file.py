@@ -71,8 +71,8 @@ def open_bank_file(
 
     Each booked row is an entry: the account, and a category by `decisions` or `rules`, else one of the two
     uncategorized ledgers. What a file can mean in two ways is stated; left out, it is refused with what the first rows
-    would be by each reading. Balances that are stated are compared with the rows; the notes say which, or that none
-    was.
+    would be by each reading. Balances that are stated are compared with the rows. The notes say which balances were
+    compared, or that none was.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def open_bank_file(
 
 
 def _categorize(read: FileEntries, proposals: Any, books: Books) -> None:  # noqa: ANN401 (a frame of proposals)
-    """Put the second line of each proposed entry on its category."""
+    """Move the second line of each proposed entry to the proposed category."""
     columns = (proposals[name] for name in ("journal_entry_id", "updated_category_ledger_id"))
     for entry_id, ledger_id in zip(*columns, strict=True):
         entry, path = read.entries[entry_id], books.names.path(ledger_id)

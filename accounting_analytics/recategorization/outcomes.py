@@ -32,11 +32,11 @@ class Outcome(StrEnum):
 IN_BOOKS = frozenset({Outcome.DONE, Outcome.ALREADY_DONE})
 """Outcomes of a change that the books have."""
 EXPECTED_OUTCOMES = IN_BOOKS | {Outcome.WOULD_CHANGE}
-"""Outcomes of a change that needs nothing more from a person."""
+"""Outcomes that need no further action of a person."""
 
 
 class Response(StrEnum):
-    """The response to a change: to its last request, or in earlier runs."""
+    """The response to the last request of a change, in this run or in earlier runs."""
 
     NOT_SENT = "not sent"
     CONFIRMED = "confirmed"
@@ -48,7 +48,7 @@ class Response(StrEnum):
 
 
 class Shown(StrEnum):
-    """The category that the books show for a change when they are read."""
+    """The category that the books show for a change when the books are read."""
 
     NEW = "new category"
     PREVIOUS = "previous category"
@@ -70,18 +70,18 @@ _TABLE = {
 OUTCOMES = {
     response: dict(zip(Shown, map(Outcome, outcomes.split()), strict=True)) for response, outcomes in _TABLE.items()
 }
-"""Outcome by the response and by what the books show; ``.github/ARCHITECTURE.md`` has the same table."""
+"""Outcome by the response and by what the books show. ``.github/ARCHITECTURE.md`` has the same table."""
 
 
 def compare_with_books(
     change: Change, now: Collection[str] | None, planned: Iterable[Change], has_done: Callable[[Change], bool]
 ) -> Shown:
-    """Compare the categories of a transaction with a change of it.
+    """Compare the categories of a transaction with a change of the transaction.
 
-    `now` has its categories, None where it does not exist; `planned` are all planned changes of its journal entry.
-    Every part of a split must have its previous category, or the new one that the plan gives it, and the transaction no
-    other. Parts that the plan joins are certain only if the transaction has exactly the categories that the journal
-    leads to.
+    `now` has the categories of the transaction, or is None if it does not exist. `planned` are all planned changes of
+    its journal entry. Every part of a split must have its previous category or the new category of the plan, and the
+    transaction must have no other category. Parts that the plan joins are certain only if the transaction has exactly
+    the categories that the journal leads to.
     """
     if now is None:
         return Shown.ABSENT
@@ -112,7 +112,7 @@ def outcomes_frame(found: Mapping[Change, tuple[Outcome, str]]) -> pd.DataFrame:
 
 
 def require_outcomes_of(plan: Iterable[Change], outcomes: pd.DataFrame) -> list[Outcome]:
-    """Return the outcomes of a plan, in its order; refuse another plan's."""
+    """Return the outcomes of a plan, in the order of its items. Refuse outcomes of another plan."""
     checked = Outcomes.checked(outcomes)
     if [list(change.identity) for change in plan] != checked[list(IDENTITY)].to_numpy().tolist():
         raise InputError("the outcomes belong to another plan; pass the result of apply_plan for this plan")

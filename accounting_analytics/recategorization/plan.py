@@ -62,7 +62,7 @@ _SHOWN = [
 ]  # fmt: skip
 _MAX_ROWS = 20
 NOT_PLANNED = "not in the plan"
-"""Rules decide the transaction, but the plan that is resumed does not contain it."""
+"""Reason of a transaction that rules decide, but that the resumed plan does not contain."""
 
 
 def _digest(items: Iterable[Change], instance_id: str | None) -> str:
@@ -158,7 +158,7 @@ class Plan(Result):
         return PlanItems.exact_from_columns(columns, self._scale)
 
     def summary(self, outcomes: pd.DataFrame | None = None) -> str:
-        """One line: the id of the plan, the number of its items, and how many have each outcome.
+        """One line of text: the id of the plan, the number of its items, and how many have each outcome.
 
         Parameters
         ----------
@@ -201,7 +201,7 @@ class Plan(Result):
 
     def exact_totals(self, by: str = "category", outcomes: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the totals with Arrow decimals."""
-        if by not in list(_TOTALS_BY):  # a list cannot be a key
+        if by not in list(_TOTALS_BY):  # `by` may be a list, which cannot be a key
             raise InputError(f"by must be one of {', '.join(map(repr, _TOTALS_BY))}, not {by!r}")
         names, keys = _TOTALS_BY[by], [tuple(getattr(item, name) for name in _TOTALS_BY[by]) for item in self.items]
         if outcomes is not None:
@@ -220,7 +220,7 @@ class Plan(Result):
 
     @property
     def plan_id(self) -> str:
-        """Fingerprint of the changes, independent of their order; a journal belongs to one plan."""
+        """Fingerprint of the changes, independent of their order. A journal belongs to one plan."""
         content = sorted(change.identity for change in self.items)
         return hashlib.sha256(json.dumps(content).encode()).hexdigest()[:16]
 
@@ -305,12 +305,12 @@ class Plan(Result):
                 "change the decisions, and make the plan again"
             )
         digits = {fraction_digits(getattr(item, name)) for item in items for name in _AMOUNTS}
-        # a spreadsheet shows 144.00 as 144: fewer digits than usual are certain only if all amounts have as many
+        # a spreadsheet shows 144.00 as 144: fewer digits are certain only if all amounts have the same number
         scale = max(digits) if len(digits) == 1 else max(DEFAULT_SCALE, *digits, 0)
         return cls(items, scale=scale, instance_id=instance_id)
 
     def _parts(self) -> list[ResultPart]:
-        """List each item; in HTML also its time, rule and transaction id."""
+        """List each item. The table in HTML also has its time, rule and transaction id."""
         lines = [
             f"- {item.description}: {format_amount(item.transaction_amount)} to {item.updated_category_ledger_name}"
             for item in self.items
@@ -372,7 +372,7 @@ def plan_changes(asked: OpenQueue, chosen: Mapping[int, Change], instance_id: st
 def plan_exact_rules(
     queue: pd.DataFrame, rules: Rules, ledgers: pd.DataFrame, *, max_amount: Decimal, instance_id: str | None = None
 ) -> tuple[Plan, pd.DataFrame]:
-    """Plan the changes that need no person: exact, within the limit, reversible.
+    """Plan the changes that need no person: decided by an exact rule, within the limit, and reversible.
 
     The limit applies to a transaction and to its uncategorized part, without signs. The queue is returned too, with the
     ``rule`` that decides each transaction, the ``reason`` why it is left for a person (null where it is planned), and
@@ -403,7 +403,7 @@ def plan_exact_rules(
 
 
 def _why_left(change: Change, max_amount: Decimal, *, is_exact: bool, is_certain: bool) -> str:
-    """Say why a person must decide a change; empty if none must."""
+    """Say why a person must decide a change, or return "" if no person must."""
     if not is_exact:
         return "rule not exact"
     if not is_certain:  # several transactions of an entry share the category line: changing it changes all of them
@@ -413,7 +413,7 @@ def _why_left(change: Change, max_amount: Decimal, *, is_exact: bool, is_certain
 
 
 def left_by(plan: Plan, queue: pd.DataFrame) -> pd.DataFrame:
-    """Select the rows of a queue that a plan leaves, with reasons."""
+    """Select the rows of a queue that a plan does not contain, with the reasons."""
     planned = {(item.transaction_id, item.category_ledger_id) for item in plan.items}
     left = queue[[key not in planned for key in zip(*(queue[name] for name in KEY), strict=True)]]
     return left.assign(reason=left["reason"].fillna(NOT_PLANNED)).reset_index(drop=True)

@@ -1,4 +1,4 @@
-"""The queue: uncategorized transactions of cash ledgers, each in its group.
+"""The queue: uncategorized transactions of cash ledgers, each in a group.
 
 A group has the transactions that one decision can categorize, and a kind:
 
@@ -7,10 +7,10 @@ A group has the transactions that one decision can categorize, and a kind:
   another account, within 7 days.
 - ``split``: transactions with several categories, one of which is an uncategorized ledger.
 
-The id of a group depends only on these, so it is the same for another period, and after others were categorized. A
-new transaction joins the group that its counterparty, direction and account have already. A transaction leaves its
-group for one of transfers once its other side is loaded too: where that was booked later, the period is longer now, or
-its account was left out before.
+The id of a group depends only on kind, counterparty, direction and account. So it is the same for another period, and
+after other transactions were categorized. A new transaction joins the group that its counterparty, direction and
+account already have. A transaction moves to a group of transfers when its other side is loaded too: because the other
+side was booked later, the period is now longer, or the other account was left out before.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ KEY = ["transaction_id", "category_ledger_id"]
 """Columns whose values identify a row of a queue."""
 KINDS = ("counterparty", "transfer", "split")
 CLEARED_SHARE = 0.8
-"""The note counts the groups that reach this share of the uncategorized amount."""
+"""The note says how many of the largest groups reach this share of the uncategorized amount."""
 TRANSFER_DAYS = 7
 NO_DESCRIPTION = "(no description)"
 
@@ -141,7 +141,7 @@ def uncategorized_queue(
 
 
 def _exact_lines(books: Books) -> ExactFrame:
-    """Read the lines with exact amounts and ``local_date``; refuse repeated lines."""
+    """Read the lines with exact amounts and ``local_date``. Refuse repeated lines."""
     lines = books.source.in_pandas("the queue")
     if "opposing_ledger_ids" not in lines:
         raise FrameError("line_entries have no opposing_ledger_ids; load them with expand=('opposing_ledger_ids', ...)")
@@ -156,7 +156,7 @@ def _exact_lines(books: Books) -> ExactFrame:
 
 
 def exact_queue(queue: pd.DataFrame) -> ExactFrame:
-    """Check a queue and make its amounts exact; refuse repeated rows."""
+    """Check a queue and make its amounts exact. Refuse repeated rows."""
     exact = Queue.exact(queue)
     ids = exact.frame["transaction_id"]
     repeated = ids[exact.frame.duplicated(KEY)].drop_duplicates()
@@ -236,7 +236,7 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame, open_item
 
 
 def by_size(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return the sort key of a column: amounts lose their signs."""
+    """Return the sort key of a column. Amounts are sorted without their signs."""
     return column.abs() if str(column.name).endswith("amount") else column
 
 
@@ -251,7 +251,7 @@ def _descriptions(lines: pd.DataFrame) -> pd.Series[Any]:
 
 
 def _uncategorized_parts(matching: pd.DataFrame, line_entries: pd.DataFrame) -> pd.Series[Any]:
-    """Sum the uncategorized part of each transaction; null if not certain."""
+    """Sum the uncategorized part of each transaction. The sum is null if it is not certain."""
     category_lines = line_entries[line_entries["ledger_id"].isin(matching["category_ledger_id"])]
     totals = category_lines.groupby(["journal_entry_id", "ledger_id"])["signed_amount"].sum()
     keys = pd.MultiIndex.from_frame(matching[["journal_entry_id", "category_ledger_id"]])
@@ -292,7 +292,7 @@ def _notes(
 
 
 def local_days(rows: pd.DataFrame) -> pd.Series[Any]:
-    """Return the local day of each row, or else its UTC instant."""
+    """Return the local day of each row, else its instant in UTC."""
     instants = rows["datetime"].dt.tz_localize(None)
     return rows["local_date"].fillna(instants) if "local_date" in rows else instants
 
@@ -308,7 +308,7 @@ def with_groups(queue: pd.DataFrame, *, transfers: bool = True) -> pd.DataFrame:
 
 
 def _counterparts(queue: pd.DataFrame) -> dict[Any, str]:
-    """Find the other account of each likely transfer, by row label."""
+    """Map the label of each likely transfer's row to the other account."""
     by_size: dict[Decimal, list[tuple[pd.Timestamp, Any, str, bool]]] = defaultdict(list)
     ordered = queue.sort_values(["datetime", "transaction_id"], kind="stable")
     columns = (ordered[name] for name in ("datetime", "ledger_id", "transaction_amount"))
@@ -327,7 +327,7 @@ def _counterparts(queue: pd.DataFrame) -> dict[Any, str]:
 def _pairs(paid: list[Any], received: list[Any]) -> Iterator[tuple[Any, Any]]:
     """Pair payments with receipts of another account within 7 days, each once."""
     window = pd.Timedelta(days=TRANSFER_DAYS)
-    for payment in paid:  # both lists are in order of time
+    for payment in paid:  # both lists are sorted by time
         start = bisect_left(received, payment[0] - window, key=lambda row: row[0])
         for position in range(start, len(received)):
             receipt = received[position]
@@ -339,7 +339,7 @@ def _pairs(paid: list[Any], received: list[Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
-    """Make ids such as ``blue-bottle-coffee-3f2a91``: counterparty and digest of the key."""
+    """Make ids such as ``blue-bottle-coffee-3f2a91``: the counterparty, and a digest of the group's key."""
     keys = grouped[_KEY_OF_GROUP].astype(object).where(grouped[_KEY_OF_GROUP].notna(), "")
     digests = {
         key: hashlib.sha256("\0".join(key).encode()).hexdigest()[:32]
@@ -360,7 +360,7 @@ def _slug(kind: str, counterparty: str) -> str:
 
 
 def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.DataFrame:
-    """Group the queue by counterparty, direction and account, most money first.
+    """Group the queue by counterparty, direction and account, the largest amount first.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
 
 
 def exact_groups(queue: pd.DataFrame, as_of: DateLike | None = None) -> ExactFrame:
-    """Group the queue with exact amounts, and the notes on it."""
+    """Group the queue with exact amounts and notes."""
     exact = exact_queue(queue)
     groups = _sum_groups(exact.frame)
     newest = exact.frame["datetime"].dt.normalize().max()

@@ -1,6 +1,6 @@
-"""The review of a queue in a grid of JupyterLab.
+"""The review of a queue in a grid in JupyterLab.
 
-Every browser that shows the grid has the record of the kernel, and asks the kernel to change it.
+The kernel has the record of all decisions. Browsers show this record in a grid, and ask the kernel to change it.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ if TYPE_CHECKING:
     from accounting_analytics.recategorization.changes import Change
     from accounting_analytics.reports.books.value import Books
 
-_OPEN, _SKIPPED = -1, -2  # in place of the number of a category
+_OPEN, _SKIPPED = -1, -2  # used instead of the number of a category
 _AMOUNT = "amount"
 _HEADS = ("Transactions", "Amount", "Category")
 _MAX_ROWS = 50
 _UPDATED_AFTER = 0.2  # seconds
-_MAX_TABLES = 3  # of the latest cells that show the grid
+_MAX_TABLES = 3  # number of latest cells that show the grid
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 _SCRIPTS = ("rows.js", "elements.js", "review_grid.js")
-"""Parts of the script, in this order; none imports anything."""
+"""Files of the script, in the order in which they are joined. None imports another."""
 LIVE_GRID = "accounting-analytics-review"
-"""Class of the grid that a kernel answers."""
+"""CSS class of a grid that is connected to a kernel."""
 TABLE_OF_GRID = "accounting-analytics-review-table"
 _GRID_OR_TABLE = f"""<style>
 .jp-OutputArea-child:has(.{TABLE_OF_GRID}):has(+ .jp-OutputArea-child .{LIVE_GRID}),
 .jp-OutputArea-child:has(.{TABLE_OF_GRID}) + .jp-OutputArea-child:not(:has(.{LIVE_GRID})) {{ display: none; }}
 </style>"""
-"""Style by which JupyterLab shows either the table or the grid in the output after it, if that works."""
+"""Style by which JupyterLab shows the grid in the next output if it works, else the table."""
 
 
 class Review(ReviewState, Result):
     """Decisions about a queue, made in a grid of JupyterLab or by the methods; :func:`review` returns it.
 
-    This object is the record: every view of the grid shows it, and a page that is loaded again too. Nothing is sent to
+    This object is the record that every view of the grid shows, also after the page is loaded again. Nothing is sent to
     the service. As the last expression of a cell it is the grid, and in a saved notebook a table.
     """
 
@@ -77,7 +77,7 @@ class Review(ReviewState, Result):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """The groups, most money first, with what is staged or proposed for each."""
+        """The groups, the largest amount first, with the chosen or proposed category of each."""
         first = self.rows.iloc[[rows[0] for rows in self.groups.values()]]
         return pd.DataFrame(
             {
@@ -91,12 +91,12 @@ class Review(ReviewState, Result):
         )
 
     def summary(self) -> str:
-        """One line: how many transactions, and how much money, are decided."""
+        """One line of text: how many transactions, and how much money, are decided."""
         rows, money = self.cleared()
         return f"Review: {rows} decided, {money}"
 
     def _describe_category(self, rows: Sequence[int]) -> str:
-        """Describe the chosen categories of a group, or else the proposed."""
+        """Describe the chosen categories of a group, else the proposed categories."""
         chosen = {self.chosen[row].updated_category_ledger_name or "skipped" for row in rows if row in self.chosen}
         if chosen:
             names = [*sorted(chosen - {"skipped"}), *(chosen & {"skipped"})]
@@ -141,7 +141,7 @@ class Review(ReviewState, Result):
         ]
         parts = list(zip(self.days(), self.rows["description"], opposing, self.units, strict=True))
         lines = [
-            ShownLine(group_id, day, text, names, units)  # the group in place of a ledger
+            ShownLine(group_id, day, text, names, units)  # the id of the group is used as the id of a ledger
             for group_id, rows in groups
             for day, text, names, units in map(parts.__getitem__, rows)
         ]
@@ -171,7 +171,7 @@ class Review(ReviewState, Result):
 
 
 class ReviewWidget(anywidget.AnyWidget):
-    """Grid of a review in JupyterLab; every view shows the record of the kernel."""
+    """Grid of a review in JupyterLab. Every view shows the record of the kernel."""
 
     _columns = traitlets.Dict().tag(sync=True)
     _chosen = traitlets.Bytes().tag(sync=True)
@@ -207,7 +207,7 @@ class ReviewWidget(anywidget.AnyWidget):
         return numbers
 
     def _show_change(self) -> None:
-        """Send every view the choices, and soon update the saved tables."""
+        """Send the choices to every view, and schedule an update of the saved tables."""
         with self.hold_sync():  # one message
             self._chosen = self._in_numbers(self._review.chosen).tobytes()
             self._state = _state_of(self._review)
@@ -221,7 +221,7 @@ class ReviewWidget(anywidget.AnyWidget):
             shown.update(content, raw=True)
 
     def _receive(self, _: object, content: Any, __: object) -> None:  # noqa: ANN401 (what the script sends)
-        """Do what a browser asks; the answer may be an error."""
+        """Do what a browser asks, and answer with the result or an error."""
         try:
             text, is_error = self._act(**content), False
         except AccountingAnalyticsError as error:
@@ -235,7 +235,7 @@ class ReviewWidget(anywidget.AnyWidget):
         category: str = "",
         request: int = 0,  # noqa: ARG002 (a number that the answer repeats)
     ) -> str:
-        """Do an action on groups and transactions."""
+        """Carry out an action on groups and transactions, and return its sentence."""
         review = self._review
         if action in {"undo", "redo"}:
             return review.undo() if action == "undo" else review.redo()
@@ -289,7 +289,7 @@ def _texts(texts: Iterable[str]) -> list[str]:
 
 
 def _state_of(review: Review) -> dict[str, Any]:
-    """Return what is cleared, its effect, and what can be undone."""
+    """Return how much is decided, the effect of the decisions, and what can be undone."""
     return {
         "undo": printable(review.done[-1][0]) if review.done else "",
         "redo": printable(review.undone[-1][0]) if review.undone else "",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ReviewState:
-    """Proposals and choices for the rows of a queue; an action returns a sentence on what it did.
+    """Proposals and choices for the rows of a queue. Each action returns a sentence that says what it did.
 
     Attributes
     ----------
@@ -97,8 +97,8 @@ class ReviewState:
     def save(self, path: str | Path) -> None:
         """Write a sheet of decisions, CSV or ``.xlsx``, with the category of each decided transaction.
 
-        :func:`decide` and :meth:`load` read it, also after a person filled in others. Skipped transactions and splits
-        are open there.
+        :func:`decide` and :meth:`load` read the sheet, also after a person wrote further categories. Skipped and split
+        transactions have no category in the sheet.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class ReviewState:
     def assign(self, ids: str | Iterable[str], category: str) -> str:
         """Give groups or transactions, by their ids, a category by its id, unique name or path; say what changed.
 
-        Splits among them stay as they are.
+        Split transactions stay as they are.
 
         Raises
         ------
@@ -164,21 +164,21 @@ class ReviewState:
         return f"{count_of(count, 'transaction')} skipped: no plan changes them." if count else "Nothing changed."
 
     def clear(self, ids: str | Iterable[str]) -> str:
-        """Make groups or transactions open again; say what changed."""
+        """Remove the decisions on groups or transactions, and say what changed."""
         rows = self._rows(ids)
         count = self._choose(dict.fromkeys(rows), count_of(len(rows), "cleared decision"))
         return f"{count_of(count, 'transaction')} open again." if count else "Nothing changed."
 
     def undo(self) -> str:
-        """Take back the last decision; say which."""
+        """Take back the last decision, and say which it was."""
         return f"Undone: {self._step(self.done, self.undone)}." if self.done else "There is nothing to undo."
 
     def redo(self) -> str:
-        """Make the last decision again that was taken back; say which."""
+        """Repeat the last decision that was taken back, and say which it was."""
         return f"Done again: {self._step(self.undone, self.done)}." if self.undone else "There is nothing to redo."
 
     def make_rule(self, group_or_transaction_id: str) -> str:
-        """Append a rule for a group, or that of a transaction, with the category decided for it, to the rules file.
+        """Append a rule for a group, or the group of a transaction, with its decided category, to the rules file.
 
         Raises
         ------
@@ -196,7 +196,7 @@ class ReviewState:
         return f"Added to {self._rules_file}: {' '.join(rule.split())}"
 
     def cleared(self) -> tuple[str, str]:
-        """Say how many transactions, and how much money, are decided."""
+        """Return two texts: how many transactions, and how much money, are decided."""
         decided = self._decided()
         units, every = (sum(abs(self.units[row]) for row in rows) for rows in (decided, range(len(self.units))))
         percent = 100 * units // every if every else 100
@@ -204,7 +204,7 @@ class ReviewState:
         return rows, f"{self.amount(units)} of {self.amount(every)} ({percent} %)"
 
     def effect(self) -> dict[str, tuple[int, int]]:
-        """Predict the change of each ledger in whole minor units, and how many transactions move; the largest first."""
+        """Predict the change of each ledger in whole minor units, and how many transactions move, the largest first."""
         moves = [
             (change.category_ledger_id, change.updated_category_ledger_id, self.units[row])
             for row, change in self._decided().items()
@@ -244,14 +244,14 @@ class ReviewState:
         return {row: change for row, change in self.chosen.items() if change.updated_category_ledger_id}
 
     def _change(self, row: int, category: str, rule: str) -> Change:
-        """Return the change of a row to a category, preferably as proposed."""
+        """Return the change of a row to a category: the proposed change, if it has the category."""
         proposed = self.proposed.get(row)
         if proposed is not None and proposed.updated_category_ledger_id == category:
             return proposed
         return self._queue.changes[row].decided(category, self.chart, rule)
 
     def _choose(self, choices: Mapping[int, Change | None], label: str) -> int:
-        """Choose categories (None: open again) as one decision; count changed rows."""
+        """Choose categories as one decision, and count the rows that changed. None makes a row open again."""
         count = sum(self.chosen.get(row) != change for row, change in choices.items())
         if count:
             self.done.append((label, self.chosen))
@@ -260,7 +260,7 @@ class ReviewState:
         return count
 
     def _step(self, taken: list[tuple[str, Chosen]], given: list[tuple[str, Chosen]]) -> str:
-        """Go one decision back or forward; return its label."""
+        """Go one decision back or forward, and return the label of the decision."""
         label, chosen = taken.pop()
         given.append((label, self.chosen))
         self._set(chosen)
@@ -280,7 +280,7 @@ def _in_order_of_groups(queue: pd.DataFrame) -> pd.DataFrame:
     """Sort rows by the place of their group, then by money."""
     places = {group_id: place for place, group_id in enumerate(exact_groups(queue).frame["group_id"])}
     order = ["place", "uncategorized_amount", "datetime", *KEY]
-    rows = queue.reset_index(drop=True)  # the name of the index may be that of a column
+    rows = queue.reset_index(drop=True)  # the name of the index may also be the name of a column
     ordered = rows.assign(place=rows["group_id"].map(places)).sort_values(
         order, ascending=[True, False, True, True, True], key=by_size, ignore_index=True
     )

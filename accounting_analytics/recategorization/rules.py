@@ -35,7 +35,7 @@ are no keys for either: a rule for a special case is written before the general 
 run of white space as one space. Regular expressions are RE2's: without lookaround and backreferences, so that matching
 time is linear in the text.
 
-Each condition is one entry of ``CONDITIONS``: a function that parses its value and one that matches transactions.
+Each condition is an entry of ``CONDITIONS``: a function that parses its value, and a function that compares rows.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ _LAST_DAY = 31
 class Condition(NamedTuple):
     """A condition that a rule may state.
 
-    `parse` converts the value in the file and raises RulesError or AmountError; `match` compares the rows of a queue.
-    Their column `text` is the description with single spaces, and `size` the amount without its sign.
+    `parse` converts the value in the file and raises RulesError or AmountError. `match` compares the rows of a queue.
+    The column `text` of these rows is the description with single spaces, and `size` is the amount without its sign.
     """
 
     parse: Callable[[object], Any]
@@ -96,7 +96,7 @@ class Condition(NamedTuple):
 
 
 class Matches(NamedTuple):
-    """The transactions that each rule matches, and the first rule that matches each, or None."""
+    """The transactions that each rule matches, and for each transaction the first rule that matches, or None."""
 
     by_rule: Mapping[str, npt.NDArray[np.bool_]]
     deciding: npt.NDArray[np.object_]
@@ -106,8 +106,9 @@ class Matches(NamedTuple):
 class Rule:
     """One rule: the conditions that a transaction must meet, and its category: an id, unique name or path.
 
-    `conditions` has the parsed value of each condition by its key in ``CONDITIONS``. `line` is that of its
-    ``[[rule]]``, None where the file writes rules in another form. An `exact` rule may be applied without a person.
+    `conditions` has the parsed value of each condition by its key in ``CONDITIONS``. `line` is the number of the
+    text line with its ``[[rule]]``, or None if the file has rules in another form. An `exact` rule may be applied
+    without a person.
     """
 
     name: str
@@ -118,7 +119,7 @@ class Rule:
 
     @classmethod
     def from_entry(cls, entry: Mapping[str, Any], number: int, line: int | None = None) -> Self:
-        """Read a ``[[rule]]`` table; a rule that can never work is refused by its name."""
+        """Read a ``[[rule]]`` table. Refuse a rule that can never match, and name the rule."""
         name = entry.get("name")
         where = f"rule {number}{f' ({name!r})' if isinstance(name, str) else ''}{_at_line(line)}"
         values = {}
@@ -142,7 +143,7 @@ class Rule:
     def match(self, rows: pd.DataFrame, account_ids: Mapping[str, str]) -> npt.NDArray[np.bool_]:
         """Find the rows that meet all conditions.
 
-        `account_ids` are ledger ids by the account as the rule names it.
+        `account_ids` maps the text by which a rule names an account to the ledger id.
         """
         matches = np.ones(len(rows), np.bool_)
         for key, value in self.conditions.items():
@@ -220,7 +221,7 @@ def _read_text(file: Path) -> str:
 
 
 def parse_rules(text: str, source: str) -> Rules:
-    """Parse the text of a rules file; `source` names it in messages."""
+    """Parse the text of a rules file. Messages name the file by `source`."""
     try:
         content = tomllib.loads(text.removeprefix("\ufeff"), parse_float=Decimal)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -231,7 +232,7 @@ def parse_rules(text: str, source: str) -> Rules:
     lines: list[int | None] = [
         number for number, line in enumerate(text.splitlines(), start=1) if _RULE_HEADER.match(line)
     ]
-    if len(lines) != len(entries):  # rules in another form, or such a line within a text
+    if len(lines) != len(entries):  # the file has rules in another form, or a text contains such a line
         lines = [None] * len(entries)
     rules = tuple(map(Rule.from_entry, entries, range(1, len(entries) + 1), lines))
     for name, count in Counter(rule.name for rule in rules).items():
@@ -258,7 +259,7 @@ def _parse_boolean(value: object) -> bool:
 
 
 def _parse_regex(value: object) -> str:
-    """Normalize a pattern like the texts, unless that adds pattern signs."""
+    """Normalize a pattern like the texts that it is compared with, unless this changes its special characters."""
     _parse_text(value)
     plain = plain_name(str(value))
     pattern = plain if _SIGNS.findall(plain) == _SIGNS.findall(str(value)) else str(value)
@@ -387,7 +388,7 @@ def _report(rule: Rule, compared: list[tuple[pd.DataFrame, Matches]], chart: Cat
         for _, matches in compared
         for deciding_name in dict.fromkeys(matches.deciding[matches.by_rule[name]])
     ]
-    transactions = rows.drop_duplicates(["ledger_id", "transaction_id"])  # some have two uncategorized parts
+    transactions = rows.drop_duplicates(["ledger_id", "transaction_id"])  # some have two uncategorized parts: two rows
     agreeing = known["category_ledger_id"].isin(chart.names.matches(rule.category))
     contradicting = known[~agreeing]
     status = "decides" if len(rows) else "idle" if name in deciding else "shadowed" if deciding else "dead"
@@ -438,9 +439,9 @@ def _notes(rows: list[dict[str, Any]], rules: Rules, chart: Categories) -> Itera
 def add_rule(path: str | Path, asked: OpenQueue, key: str, category: str, *, day_of_month: str | None = None) -> str:
     """Append a rule for a group or transaction to a rules file.
 
-    The rule is for its counterparty, direction and account. The file keeps its text, comments included, and is created
-    if missing. The rule is the last of the file, so transactions that an earlier rule matches are still decided by
-    that.
+    The rule has the counterparty, direction and account of the group. The file keeps its text and comments, and is
+    created if it is missing. The new rule is the last one, so that earlier rules still decide all transactions that
+    they match.
     """
     file = to_path(path, "path")
     chart, row = asked.chart, asked.rows.iloc[asked.find_free(key)[0]]
@@ -465,7 +466,7 @@ def add_rule(path: str | Path, asked: OpenQueue, key: str, category: str, *, day
 
 
 def _append(file: Path, rule: str) -> None:
-    """Append a rule, if the file stays valid, with its line breaks."""
+    """Append a rule with the line breaks of the file. Refuse a rule with which the file is not valid."""
     text = _read_text(file) if file.exists() else ""
     newline = "\r\n" if "\r\n" in text else "\n"
     before = text.rstrip("\r\n") + newline * 2 if text else ""

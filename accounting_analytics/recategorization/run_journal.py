@@ -1,4 +1,4 @@
-"""Journal of a run: intents, responses and outcomes; and the undoing plan.
+"""Journal of a run, with intents, responses and outcomes, and the plan that undoes a run.
 
 A file of JSON lines that is only appended to. The first line names the plan and the instance; an ``end`` line with
 counts ends a run that was not interrupted. An ``intent`` has the fields of its change, with the categories that the
@@ -9,9 +9,9 @@ Each line has a hash of itself and of the line before, so a line that was edited
 others, are found. This protects from accidents, not from someone who computes the hashes again. A last line that a
 crash truncated was not acted on: it does not count, and is removed by the next run.
 
-The inverse of a run is the same changes with both categories exchanged: an ordinary plan, which is previewed, saved,
-applied with a journal of its own, and verified like any other, on any later day. Whether the books still have what the
-run changed is known when it is applied.
+The inverse of a run has the same changes with both categories exchanged. It is an ordinary plan, which is previewed,
+saved, applied with its own journal, and verified like any other plan, on any later day. Whether the books still have
+what the run changed is known when the inverse is applied.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _HASH_LENGTH = 16
 _HEADER_STARTS = b'{"event": "plan"'
 _OF_CHANGES = frozenset({"intent", "response", "outcome"})
 _SETTLING_TIME = dt.timedelta(seconds=60)
-"""Time after an attempt in which a change may still be carried out, whatever the response was."""
+"""Time after a request in which the service may still carry out the change, whatever the response was."""
 _UNDO = "undo"
 _JOINED = (
     "they joined a part of a split with another part; these cannot be distinguished, so what was replaced cannot be "
@@ -63,7 +63,7 @@ _MAY_STILL_CHANGE = "they were sent less than 60 seconds ago and may still be ca
 
 
 class Journal:
-    """The events of all runs with a journal, which is open for a run or only read.
+    """The events of all runs that used a journal file. The file is open for a run, or was only read.
 
     An attempt counts as lost until its response is recorded. An attempt that the service refused does not count: it
     never changes the books. A journal without a path belongs to no run.
@@ -81,7 +81,7 @@ class Journal:
         return bool(self._sent.get(change.identity))
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Add an event of the file, and count attempts of its change."""
+        """Add an event that the file has, and record the attempts of its change."""
         self.events.append(event)
         if event["event"] not in _OF_CHANGES:
             return
@@ -122,7 +122,7 @@ class Journal:
         return Response.LOST if change in self else Response.NOT_SENT
 
     def may_change(self, change: Change, read_at: dt.datetime, *, lost_only: bool = False) -> bool:
-        """Return whether an attempt may change the books after `read_at`.
+        """Return whether an attempt of a change may still have changed the books after `read_at`.
 
         With `lost_only`, attempts with a response do not count.
         """
@@ -132,19 +132,19 @@ class Journal:
 
     def may_change_again(self, change: Change, now: dt.datetime) -> bool:
         """Return whether a request without response may still take effect."""
-        # the only attempt of a change that is done was carried out, and is not carried out again
+        # if a change is done, its only attempt was carried out, and cannot take effect again
         is_open = len(self._sent[change.identity]) > 1 or not self.has_done(change)
         return is_open and self.may_change(change, now, lost_only=True)
 
     def sent_changes(self) -> list[Change]:
-        """Return the sent changes, without those that were refused each time."""
+        """Return the sent changes, without changes that were refused each time."""
         intents = [[event.get(name) for name in Change._fields] for event in self.events if event["event"] == "intent"]
         changes = msgspec.convert(intents, list[Change])
         by_identity = {change.identity: change for change in changes}
         return [change for change in by_identity.values() if change in self]
 
     def require_end(self, *, incomplete: bool) -> str:
-        """Say what the journal may lack; refuse a missing end unless `incomplete`."""
+        """Say what the journal may lack. Refuse a journal without an end, unless `incomplete` is true."""
         end = self.events[-1]
         if end["event"] != "end":
             lacking = "its run was interrupted, or the end of it is missing, so it may lack changes"
@@ -181,9 +181,9 @@ def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: 
 
 
 def read_journal(path: str | Path, *, instance_id: str, plan_id: str = "", missing: str = "") -> Journal:
-    """Read a journal; refuse that of another instance or plan.
+    """Read a journal. Refuse the journal of another instance or plan.
 
-    `missing` is advice for the error if there is no journal; without it, the journal is then empty.
+    `missing` is advice for the error if there is no journal. Without `missing`, an empty journal is returned instead.
     """
     file = to_path(path, "journal")
     try:
@@ -207,7 +207,7 @@ def read_journal(path: str | Path, *, instance_id: str, plan_id: str = "", missi
 
 
 def _parse(content: bytes, file: Path) -> Journal:
-    """Parse the lines and check their hashes; ignore a truncated end."""
+    """Parse the text lines and check their hashes. Ignore a truncated last line."""
     if not content.startswith(_HEADER_STARTS) and not _HEADER_STARTS.startswith(content):
         raise PlanError(f"{file} is not a journal of a run; name its journal, or a new file for a first run")
     journal, last = Journal(file), ""
@@ -215,7 +215,7 @@ def _parse(content: bytes, file: Path) -> Journal:
         try:
             event = json.loads(line)
             is_as_written = event["hash"] == hash_event(event, last)
-        except (ValueError, LookupError, AttributeError, TypeError, RecursionError):  # no line of a journal
+        except (ValueError, LookupError, AttributeError, TypeError, RecursionError):  # not a line of a journal
             is_as_written = False
         if not is_as_written:
             raise PlanError(
@@ -288,7 +288,7 @@ def undo_plan(
     require_type(incomplete, bool, "incomplete", "pass True to undo what the journal of an interrupted run has")
     missing = "pass the journal of the run that is to be undone"
     of_run = read_journal(journal, instance_id=client.instance_id, missing=missing)
-    with _lock(to_path(journal, "journal")):  # no run uses it
+    with _lock(to_path(journal, "journal")):  # no run uses this file
         pass
     notes = list(filter(None, [of_run.require_end(incomplete=incomplete)]))
     sent = of_run.sent_changes()
@@ -313,7 +313,7 @@ def undo_plan(
 
 
 def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change]:
-    """Select the changes of groups and transactions; refuse any without changes."""
+    """Select the changes of groups and transactions. Refuse a group or transaction without changes."""
     groups = {change.group_id for change in changes} - {""}
     known = [*sorted(groups), *(change.transaction_id for change in changes)]
     for text in wanted:
@@ -325,7 +325,7 @@ def _changes_of(changes: Sequence[Change], wanted: Sequence[str]) -> list[Change
 
 
 def _inverse(change: Change, sent: Sequence[Change]) -> Change:
-    """Invert a change, as the transaction is after all sent changes."""
+    """Invert a change. The inverse lists the categories that the transaction has after all sent changes."""
     old, new = change.category_ledger_id, change.updated_category_ledger_id
     updated = {sent_change.category_ledger_id: sent_change.updated_category_ledger_id for sent_change in sent}
     return change._replace(

@@ -1,9 +1,9 @@
 """Suggestions from the counterparty's past, where these were right often enough.
 
-Where the latest transactions of a counterparty in one direction have one category, five of them or as many as there
-are, that category is suggested. How many transactions are enough is decided by these books: each past transaction is
-judged by those of the months before its own, and the suggestions must have been right often enough, with the lower
-bound of 95 % confidence.
+If the five latest transactions of a counterparty in one direction have one category, or all transactions if there are
+fewer, this category is suggested. How many transactions are enough depends on the books: for each past transaction, a
+suggestion is made from earlier months and compared with its category. The suggestions must have been right often
+enough, by the lower bound of 95 % confidence.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 PRECISION = 0.98
 SUGGESTED = "suggested from history"
-"""The column ``rule`` of a suggestion."""
+"""Value of the column ``rule`` for a suggestion."""
 LATEST = 5
-"""Number of the latest transactions of a counterparty that must have one category; all where there are fewer."""
+"""Number of latest transactions of a counterparty that must have one category, or all if there are fewer."""
 MONTHS = pd.DateOffset(months=24)
-"""Latest months whose suggestions say how many transactions are enough."""
+"""Number of latest months whose suggestions decide how many transactions are enough."""
 _DEVIATIONS = NormalDist().inv_cdf(0.95)
 """Standard deviations of a one-sided bound of 95 % confidence."""
 _SMALLEST_PRECISION = 0.5
@@ -141,15 +141,16 @@ def _read_past(books: Books, ledgers: pd.DataFrame, *, without: Iterable[str] = 
 def _histories(asked: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
     """Find the counterparty's history before the month of each asked transaction.
 
-    Category, day and amount are those of its latest transaction. ``agreeing`` counts the latest ones of this category,
-    ``count`` all of them, and ``past_count`` the latest five that are known if they agree, else 0.
+    Category, day and amount are from the latest earlier transaction. ``agreeing`` counts how many latest transactions
+    have its category, and ``count`` all earlier transactions. ``past_count`` is the number of the latest five, or
+    fewer, if they all agree, else 0.
     """
     by_counterparty, by_account = (_latest(asked, past, key) for key in (_PAYEE, [*_PAYEE, "ledger_id"]))
     return by_counterparty.where(by_counterparty["past_count"] > 0, by_account)
 
 
 def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    """Find the latest earlier transactions of the same key that agree."""
+    """Find, for each asked transaction, the latest earlier transaction of its key, and how many agree with it."""
     groups = past.groupby(key, sort=False)
     begins = past["category_ledger_id"] != groups["category_ledger_id"].shift()
     blocks = begins.groupby([past[name] for name in key], sort=False).cumsum()
@@ -166,7 +167,7 @@ def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataF
 
 
 def _judge_past(past: pd.DataFrame) -> pd.DataFrame:
-    """Compare each past transaction with the suggestion it would have had."""
+    """Compare each past transaction with the suggestion that earlier months would have given."""
     histories = _histories(past, past)
     right = histories["category_ledger_id"] == past["category_ledger_id"]
     return past[["month", "transaction_amount"]].assign(past_count=histories["past_count"], right=right)
@@ -175,8 +176,8 @@ def _judge_past(past: pd.DataFrame) -> pd.DataFrame:
 class _Threshold(NamedTuple):
     """Number of past transactions that a suggestion needs, and the sentence that says why.
 
-    `past_count` is six where no number is enough. `right_shares` has the share of past suggestions that were right for
-    each `past_count`; where none had it, that of all.
+    `past_count` is six if no number is enough. `right_shares` maps each `past_count` to the share of such past
+    suggestions that were right, or to the share of all suggestions if there was none with this number.
     """
 
     past_count: int
@@ -185,7 +186,7 @@ class _Threshold(NamedTuple):
 
 
 def _choose_threshold(tried: pd.DataFrame, precision: float) -> _Threshold:
-    """Choose the least past_count whose past suggestions kept the precision."""
+    """Choose the smallest `past_count` whose past suggestions kept the precision."""
     suggested = tried[tried["past_count"] > 0]
     by_past_count = suggested.groupby("past_count")["right"].mean().reindex(range(1, LATEST + 1))
     shares = by_past_count.fillna(suggested["right"].mean()).to_dict()
@@ -198,7 +199,7 @@ def _choose_threshold(tried: pd.DataFrame, precision: float) -> _Threshold:
             return _Threshold(past_count, shares, f"Of {len(right):,} suggestions for the past {text}.")
         if bound > best:
             best, best_text = bound, f"of {len(right):,} for the past {text}, and {precision:.1%} is wanted"
-    needed = ceil(precision * _DEVIATIONS**2 / (1 - precision))  # of which all are right
+    needed = ceil(precision * _DEVIATIONS**2 / (1 - precision))  # all of them are right
     if len(suggested) < needed:
         best_text = (
             f"a precision of {precision:.1%} can be checked from {needed:,} past transactions on whose "
@@ -217,7 +218,7 @@ def lower_bound(right: int, count: int) -> float:
 
 
 def _reason(history: Mapping[Any, Any], category: str) -> str:
-    """Say how many past transactions a suggestion rests on; name the latest."""
+    """Say on how many past transactions a suggestion is based, and name the latest."""
     past = count_of(int(history["count"]), "past transaction")
     latest = f"the latest on {history['day']:%Y-%m-%d} of {format_amount(history['transaction_amount'])}"
     if history["agreeing"] == history["count"]:
@@ -226,7 +227,7 @@ def _reason(history: Mapping[Any, Any], category: str) -> str:
 
 
 def _notes(known: pd.DataFrame, count: int, *, is_silent: bool) -> Iterator[str]:
-    """Yield how many transactions have a suggestion, and why others do not."""
+    """Yield notes: how many transactions have a suggestion, and why other transactions do not."""
     if is_silent or known.empty:
         return
     new = int((known["count"] == 0).sum())
