@@ -66,7 +66,7 @@ class ComparedBooks(NamedTuple):
 
     @classmethod
     def of(cls, books: Books, periods: PackPeriods, drift: Drift | None) -> Self:
-        """Compare the reports of shown periods; syncs of local books compared theirs."""
+        """Compare the reports of the shown periods. For local books, take the comparisons of their syncs."""
         labels: dict[Period, tuple[str, str]] = {}
         for key, period, label in _compared(books, periods):
             labels |= dict.fromkeys((period, periods.compared()[key]), (key, label))
@@ -85,12 +85,12 @@ class ComparedBooks(NamedTuple):
 
     @property
     def file(self) -> str:
-        """The file that the books were read from, with its digest, or ""."""
+        """The file from which the books were read, with its digest, or ""."""
         return self.books.extent.source if self.books.extent.is_file else ""
 
     @property
     def days(self) -> Period:
-        """The days of the lines."""
+        """The days whose lines are loaded."""
         return self.books.source.loaded
 
 
@@ -105,7 +105,7 @@ def _compared(books: Books, periods: PackPeriods) -> Iterator[tuple[str, Period,
 
 
 def _proofs(books: Books, period: Period) -> ComparedPeriod:
-    """Return the last comparison of each month of a period, as one."""
+    """Join the last comparisons of the months of a period to one comparison."""
     proofs = {month.month: books.proofs[month.month] for month in period.months()}
     unproven = [f"{month}: {proof.verdict}" for month, proof in proofs.items() if proof.proven_at is None]
     when = max((proof.proven_at for proof in proofs.values() if proof.proven_at), default=None)

@@ -151,7 +151,7 @@ class PageOptions(NamedTuple):
     show_code: bool = False
 
     def check(self) -> tuple[Environment, tuple[str, ...]]:
-        """Return templates and names of sections; refuse those that do not exist."""
+        """Return the templates and the names of sections. Refuse templates and sections that do not exist."""
         folder = None if self.templates is None else to_path(self.templates, "templates")
         if folder is not None and not folder.is_dir():
             raise InputError(f"templates: {folder} is not a folder")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 BUDGET = "budget"
 _NOTES = ("The budget", "Without any budget")
-"""Beginnings of what a statement says of its budget."""
+"""Texts with which a statement's notes about its budget begin."""
 
 
 def budget_table(
     books: Books, periods: PackPeriods, budget: BudgetLike | None, amounts_in: AmountsIn | None
 ) -> PackTable | None:
-    """Make the table of budget and actual; None without a budget."""
+    """Make the table of budget and actual amounts, or None without a budget."""
     if budget is None:
         return None
     this, *_ = columns = periods.key_columns()

@@ -34,5 +34,5 @@ def coding_table(check: CodingCheck) -> PackTable:
 
 
 def coding_sentence(check: CodingCheck) -> list[Sentence]:
-    """Count the findings by kind; nothing without any."""
+    """Write a sentence that counts the findings by kind, or none without findings."""
     return [(check.counts("the coding"),)] if check.findings else []

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class PackStatements(NamedTuple):
-    """The statements of a pack; `compared` has the columns of the key figures."""
+    """The statements of a pack. `compared` has the columns of the key figures."""
 
     income: Statement
     cash_flow: Statement
@@ -54,7 +54,7 @@ class PackStatements(NamedTuple):
 
 
 def make_statements(books: ComparedBooks, periods: PackPeriods, amounts_in: AmountsIn | None = None) -> PackStatements:
-    """Make the statements; a column is known as far as the lines reach."""
+    """Make the statements. A column is known if the books have its lines."""
     given = books.books
     return PackStatements(
         income_statement(given, columns=periods.income_columns(), amounts_in=amounts_in),
@@ -72,7 +72,7 @@ def _line_source(figures: StatementFigures) -> LineSource:
 
 _LEFT_OUT = "left out."
 _PARTS = 10
-"""What is not categorized is stated with the verdict if it is more than this part of net income."""
+"""The verdict states amounts without a category if they exceed net income divided by this number."""
 _NOT_REPORTED = (
     "The service reports cash flow only: the income statement and the balance sheet are sums of the same line entries, "
     "which no report confirms."
@@ -125,7 +125,7 @@ class PackContent(NamedTuple):
 
 
 class GivenParts(NamedTuple):
-    """Arguments of a pack beside its books."""
+    """Arguments of a pack in addition to its books."""
 
     aged_ledgers: Iterable[str] | None = None
     decisions: Decisions | Sequence[Decisions] | None = None
@@ -203,7 +203,7 @@ def make_content(
 
 
 def _recurring(books: ComparedBooks, periods: PackPeriods) -> PackTable | None:
-    """Make the table of recurring payments; None without any, or with missing lines."""
+    """Make the table of recurring payments, or None without any, or if lines are missing."""
     try:
         found = recurring_payments(books.books, as_of=periods.this.end_date)
     except (InputError, IncompleteLoadError):
@@ -213,7 +213,7 @@ def _recurring(books: ComparedBooks, periods: PackPeriods) -> PackTable | None:
 
 
 def _outlook(books: ComparedBooks, periods: PackPeriods) -> Outlook | None:
-    """Look ahead from the end; None without enough history or known cash."""
+    """Look at the weeks after the last day, or return None without enough history or known cash."""
     try:
         found = outlook(books.books, as_of=periods.this.end_date)
     except (InputError, IncompleteLoadError):
@@ -224,7 +224,7 @@ def _outlook(books: ComparedBooks, periods: PackPeriods) -> Outlook | None:
 def _coding(
     books: ComparedBooks, periods: PackPeriods, decisions: Decisions | Sequence[Decisions] | None
 ) -> CodingCheck | None:
-    """Check the coding of the period; None without the columns that it takes."""
+    """Check the coding of the period, or return None if the lines lack needed columns."""
     try:
         return check_coding(books.books, periods.this, decisions=decisions)
     except FrameError:
@@ -234,7 +234,7 @@ def _coding(
 def _ageing(
     books: ComparedBooks, periods: PackPeriods, aged_ledgers: Iterable[str] | None
 ) -> tuple[PackTable | None, tuple[str, ...]]:
-    """Make the table of receivables and payables, or say why ages are unknown."""
+    """Make the table of receivables and payables, or say why the ages are not known."""
     if aged_ledgers is None and not books.books.ledgers["financial_account_type"].isin(OPEN_ITEMS).any():
         how = "name them with aged_ledgers, or --aged-ledger of the command"
         return None, (f"No ledger has the type of receivables or payables, so their ages are not known: {how}.",)
@@ -250,7 +250,7 @@ def _ageing(
 
 
 def _suspense(balance: Statement) -> Figure | None:
-    """Find the amount in suspense at the end; None where it is not known."""
+    """Find the amount in suspense at the end, or None if it is not known."""
     key = balance.columns[0].key
     if "suspense" not in balance.figures.layout.by_key or balance.value("suspense", key) is None:
         return None
@@ -311,5 +311,5 @@ def _assumptions(books: ComparedBooks, statements: PackStatements) -> tuple[str,
 
 
 def _of_statement(note: str, title: str) -> str:
-    """Name the statement in a remark that counts what it leaves out."""
+    """Name the statement in a remark about what the statement leaves out."""
     return f"{title}: {note}" if note.endswith(_LEFT_OUT) else note

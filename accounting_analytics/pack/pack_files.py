@@ -45,7 +45,7 @@ _OPTIONS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
-    "--disable-dev-shm-usage",  # containers have little of it
+    "--disable-dev-shm-usage",  # containers have little shared memory
     "--no-pdf-header-footer",
 )
 _HEAD = re.compile(r"<head\b[^>]*>", re.IGNORECASE)
@@ -58,7 +58,7 @@ _SECONDS = 120.0
 
 
 def find_browser(configured: str | None = None) -> str:
-    """Path of the configured Chromium, else of the first one on PATH."""
+    """Return the path of the configured Chromium, else of the first Chromium on PATH."""
     for program in (configured,) if configured else _PROGRAMS:
         if path := shutil.which(program):
             return path
@@ -70,7 +70,7 @@ def find_browser(configured: str | None = None) -> str:
 
 
 def print_pdf(html: str, browser: str, *, seconds: float = _SECONDS) -> bytes:
-    """Print a page with its own paper style; end the browser after the time limit."""
+    """Print a page with its own paper style. End the browser after the time limit."""
     try:
         with tempfile.TemporaryDirectory(prefix="pack-pdf-", ignore_cleanup_errors=True) as temporary:
             return _print(html, browser, Path(temporary), seconds)
@@ -85,7 +85,7 @@ def _print(html: str, browser: str, folder: Path, seconds: float) -> bytes:
     page.write_bytes(_with_policy(html).encode())
     command = [browser, *_OPTIONS, f"--user-data-dir={folder / 'profile'}", f"--print-to-pdf={pdf}", page.as_uri()]
     if os.geteuid() == 0:
-        command.insert(1, "--no-sandbox")  # root has none
+        command.insert(1, "--no-sandbox")  # Chromium has no sandbox for root
     with log.open("wb") as messages:
         code = _run(command, messages.fileno(), seconds)
     content = pdf.read_bytes() if pdf.exists() else b""
@@ -94,7 +94,7 @@ def _print(html: str, browser: str, folder: Path, seconds: float) -> bytes:
 
 
 def _with_policy(html: str) -> str:
-    """Add a policy to the head of a page: nothing runs, nothing is loaded."""
+    """Add a policy to the head of a page, so that nothing runs and nothing is loaded."""
     head = _HEAD.search(html)
     if head is None:
         raise PdfFailedError("no PDF was printed: the page has no head")
@@ -120,7 +120,7 @@ def _run(command: list[str], log: int, seconds: float) -> int:
     except subprocess.TimeoutExpired:
         raise JobTimedOutError(f"the browser did not print the PDF in {seconds:g} seconds") from None
     finally:
-        if browser.poll() is None:  # also when interrupted
+        if browser.poll() is None:  # also after an interrupt
             os.killpg(browser.pid, signal.SIGKILL)
             browser.wait()
 
@@ -143,7 +143,7 @@ _LONGEST_COMPANY = 60
 
 
 def pack_name(company: str | None, period: Period, fiscal_year_start_month: int = 1) -> str:
-    """Name the files without suffix: company in lower case, then the period."""
+    """Make the name of the files without suffix: company in lower case, then the period."""
     words = re.sub(r"[\W_]+", "-", name_key(company or ""))[:_LONGEST_COMPANY].strip("-")
     unit = name_unit(period, fiscal_year_start_month)
     days = f"{period.start_date}_{period.end_date}" if unit is None else unit.key.replace("/", "-")
@@ -151,14 +151,14 @@ def pack_name(company: str | None, period: Period, fiscal_year_start_month: int 
 
 
 class OutputFiles:
-    """The files of one name in a folder."""
+    """The files in a folder that have one name and different suffixes."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self.folder = folder
         self.name = name
 
     def path(self, suffix: str) -> Path:
-        """Path of a file."""
+        """Return the path of the file with a suffix."""
         return self.folder / f"{self.name}{suffix}"
 
     def require_company(self, company: str | None) -> None:
@@ -182,7 +182,7 @@ class OutputFiles:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the files for one run."""
+        """Lock the files for one run."""
         lock = FileLock(self.folder / f".{self.name}.lock", timeout=0, mode=0o600)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -195,7 +195,7 @@ class OutputFiles:
             raise _folder_error(self.folder, error) from error
         try:
             for suffix in SUFFIXES:
-                remove_temporary_files(self.path(suffix))  # of a killed run
+                remove_temporary_files(self.path(suffix))  # files of a killed run
             yield
         finally:
             lock.release()
@@ -203,7 +203,7 @@ class OutputFiles:
     def replace(self, contents: Mapping[str, bytes]) -> dict[str, Path]:
         """Write the files of a run by suffix, and return their paths.
 
-        Those of an earlier run in other formats are removed: all files of the name are of one run.
+        Files of an earlier run in other formats are removed, so that all files with the name are from one run.
         """
         new = {self.path(suffix): content for suffix, content in contents.items()}
         try:
@@ -222,7 +222,7 @@ def _folder_error(folder: Path, error: OSError) -> InputError:
 
 
 class PackFormats(NamedTuple):
-    """Formats that are written beside the page.
+    """Formats that are written in addition to the page.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ class WrittenPack(NamedTuple):
 
 
 def write_pack(pack: MonthlyPack, files: OutputFiles, formats: PackFormats) -> WrittenPack:
-    """Make all formats, then replace earlier files; a PDF that fails is reported."""
+    """Make all formats, then replace earlier files. If the PDF fails, the result says why."""
     contents = {".html": pack.html.encode()}
     if formats.excel:
         contents[".xlsx"] = _workbook(pack)

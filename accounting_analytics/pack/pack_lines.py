@@ -1,4 +1,4 @@
-"""The lines that the page of a pack carries, and its statement of each figure's parts."""
+"""The line entries in the page of a pack, and the parts of each figure."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 _MOST = 10**9
 _OPENING = ""
-"""Id of a balance, which is not a line entry."""
+"""Id of a line that is a balance and no line entry."""
 
 
 class PackLines:
-    """The lines of a pack from a day on, numbered, and before them the balance of each ledger.
+    """The numbered line entries of a pack since a day, after a balance of each ledger at the start of that day.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class PackLines:
 
     @property
     def line_count(self) -> int:
-        """Number of lines, without balances."""
+        """Number of line entries, without balances."""
         return len(self._numbers)
 
     def _balances(self) -> list[ShownLine]:
@@ -73,7 +73,7 @@ class PackLines:
         ]
 
     def content(self) -> dict[str, Any]:
-        """Return the lines of the page, each with its part and its entry's number."""
+        """Return the lines of the page, each with its part of cash flow and the number of its entry."""
         found = PageLines.of(self._lines, self._names.name)
         entries: dict[str, int] = {}
         lines = [
@@ -83,7 +83,7 @@ class PackLines:
         return {**found._asdict(), "lines": lines}
 
     def table_content(self, table: PackTable, shown: Collection[str]) -> dict[str, Any]:
-        """State the shown figures of a table, and the figures behind these."""
+        """Write the parts of a table's shown figures, and of all figures that these are made of."""
         found: dict[str, Any] = {}
         waiting = [table.figures[key] for key in sorted(shown)]
         while waiting:
@@ -95,7 +95,7 @@ class PackLines:
         return {"figures": found, "hidden": [key for key in found if key not in shown]}
 
     def _stated(self, figure: Figure, table: PackTable, terms: Iterable[Figure]) -> tuple[Any, ...]:
-        """State a figure: its kind, its label and its parts."""
+        """Write a figure as its kind, its label and its parts."""
         label = printable(figure.label)
         if figure.units is None:
             return "unknown", label
@@ -112,11 +112,11 @@ class PackLines:
         return "stated", label, figure.units
 
     def _selected(self, figure: Figure) -> list[tuple[int, int, str, str, list[int]]]:
-        """State the selections of a figure: factor, kind of lines, days and ledgers.
+        """Write the selections of a figure, each as factor, kind of lines, days and ledgers.
 
-        The first day is None for all days up to the last.
+        The first day is "" for all days up to the last.
         """
-        has_balances = not self._starting or bool(figure.terms)  # supplied ones are of figures that begin with them
+        has_balances = not self._starting or bool(figure.terms)  # supplied balances are only in figures with terms
 
         def first(span: Span) -> str:
             is_first = span.first is None or (has_balances and span.first <= self._loaded)
@@ -134,7 +134,7 @@ class PackLines:
         ]
 
     def _listed(self, figure: Figure) -> list[tuple[int, int, int]]:
-        """State runs of listed lines: sign, first and last number."""
+        """Write the lines of a figure as runs: sign, first and last number."""
         entries = figure.exact_entries()
         ids = entries["id"].astype(object)
         if not set(ids) <= self._numbers.keys():

@@ -1,4 +1,4 @@
-"""Tables of a pack about the weeks ahead: payments due next, and balances with their range."""
+"""Tables of a pack about the weeks ahead: payments due next, and balances with their ranges."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _DUE = 15
 
 
 def outlook_tables(found: Outlook, first_day: dt.date) -> list[PackTable]:
-    """Make the tables of an outlook; the page has no lines before the first day."""
+    """Make the tables of an outlook. The page has no lines before the first day."""
     return [_due(found, first_day), *([_weeks(found)] if found.is_better else [])]
 
 
@@ -47,14 +47,14 @@ def _due(found: Outlook, first_day: dt.date) -> PackTable:
 
 
 def _in_page(figure: Figure, first_day: dt.date) -> Figure:
-    """Keep the entries of a figure where the page has them; else state it."""
+    """Return the figure if the page has all its entries, else its amount without entries."""
     entries = figure.exact_entries() if figure.is_additive else None
     is_in_page = entries is not None and len(entries) > 0 and entries["local_date"].min().date() >= first_day
     return figure if is_in_page else _estimate(figure)
 
 
 def _weeks(found: Outlook) -> PackTable:
-    """Make the table of weeks: estimates are stated, balances follow from earlier ones."""
+    """Make the table of weeks. Estimates have no lines, and each balance is made of the balance before it."""
     start = figure_of_lines(found.cash, f"start{KEY_SEPARATOR}cash", found.cash.label)
     rows = [PackRow(day_label(found.end_date), ["", start, "", ""])]
     balance = start
@@ -78,10 +78,10 @@ def _weeks(found: Outlook) -> PackTable:
 
 
 def _named(key: str, days: str, name: str) -> tuple[str, str]:
-    """Key and label of a figure of a week."""
+    """Return the key and the label of a figure of a week."""
     return f"{key}{KEY_SEPARATOR}{name}", f"{name.title()}, {days}"
 
 
 def _estimate(figure: Figure) -> Figure:
-    """State a figure that the lines of the page do not contain."""
+    """Return a figure's amount without entries, because the page does not have its lines."""
     return replace(figure, terms=(), signs=(), kind="sum", _load_entries=None)

@@ -63,7 +63,7 @@ _IN_CSS_TEXT = str.maketrans({character: f"\\{ord(character):x} " for character 
 
 
 def page_environment(templates: Path | None) -> jinja2.Environment:
-    """Load the templates; a file of the same path in a folder replaces one."""
+    """Load the templates. A file with the same path in the folder `templates` replaces a template."""
     folders = [*([] if templates is None else [templates]), _FOLDER / "templates"]
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folders),
@@ -75,7 +75,7 @@ def page_environment(templates: Path | None) -> jinja2.Environment:
 
 
 def check_sections(sections: Iterable[str] | None, environment: jinja2.Environment) -> tuple[str, ...]:
-    """Names of the sections that are shown; each has a template."""
+    """Return the names of the shown sections. Refuse a section without a template."""
     templates = environment.list_templates(filter_func=lambda name: name.startswith("sections/"))
     known = {Path(template).name.removesuffix(".html.j2") for template in templates}
     asked = SECTIONS if sections is None else sections
@@ -116,7 +116,7 @@ def _section_file(name: str) -> str:
 
 
 class PackPage:
-    """Functions for templates, and the data of the tables that these showed."""
+    """Functions for templates, and the data of the tables that the templates have shown."""
 
     def __init__(self, pack: MonthlyPack) -> None:
         self._pack = pack
@@ -144,13 +144,13 @@ class PackPage:
         }
 
     def table(self, name: str) -> Markup:
-        """Table of figures, which unfold."""
+        """Return a table of figures, which unfold."""
         table = self._pack.content.tables[name]
         self._shown[name] |= {key for key, _ in table.shown()}
         return Markup(shared_figure_table_html(table.table, name))  # noqa: S704 (escaped there)
 
     def amounts(self, sentence: Sentence) -> Markup:
-        """Sentence whose amounts are figures."""
+        """Return a sentence whose amounts are figures."""
         return Markup("").join(self._amount(part) if isinstance(part, Amount) else _typed(part) for part in sentence)
 
     def _amount(self, amount: Amount) -> Markup:
@@ -161,7 +161,7 @@ class PackPage:
         )
 
     def picture(self, name: str) -> Markup:
-        """Picture of a section, wide and narrow; nothing where it has none."""
+        """Return the picture of a section, wide and narrow, or nothing if it has no picture."""
         found = self._pack.content.pictures.get(name)
         if found is None:
             return Markup("")
@@ -172,18 +172,18 @@ class PackPage:
         ).format(wide, narrow, found.text)
 
     def code(self, name: str) -> Markup:
-        """Call that makes the same in Python, where code is shown."""
+        """Return the Python call that makes the same result, if the page shows code."""
         text = self._pack.calls.get(name, "")
         return Markup("<pre><code>{}</code></pre>").format(text) if text and self._pack.show_code else Markup("")
 
     def checks_table(self) -> Markup:
-        """Return the checks of the certificate."""
+        """Return a table of the certificate's checks."""
         columns = ["check", "checked", "failed", "not checked because"]
         rows = [(check.what, check.checked, check.failed, check.note) for check in self._pack.certificate.checks]
         return _plain_table(pd.DataFrame(rows, columns=columns))
 
     def verdicts_table(self) -> Markup:
-        """Return what the comparison of each period found."""
+        """Return a table of what the comparison of each period found."""
         rows = [
             (period.label, "agrees" if period.ties else "DIFFERS", period.verdict)
             for period in self._pack.compared.values()
@@ -191,20 +191,20 @@ class PackPage:
         return _plain_table(pd.DataFrame(rows, columns=["period", "result", "comparison"]))
 
     def styles(self) -> Markup:
-        """Styles of the page, its tables, and paper."""
+        """Return the styles of the page, of its tables, and for paper."""
         heading = ", ".join(filter(None, [self._pack.company, self._pack.period_label]))
         variable = f':root {{ --print-heading: "{printable(heading).translate(_IN_CSS_TEXT)}"; }}\n'
         own = "".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("pack.css", "print.css"))
         return Markup(f"{figure_table_style()}<style>\n{variable}{own}{PICTURE_STYLE}\n</style>")  # noqa: S704 (escaped above)
 
     def scripts(self) -> Markup:
-        """Return the scripts that calculate and unfold figures of the page."""
+        """Return the scripts that recalculate and unfold figures of the page."""
         own = (_FOLDER / "page_figures.js").read_text(encoding="utf-8")
         made = (f'<script type="module">\n{script}</script>' for script in (own, figure_table_script()))
         return Markup("\n").join(map(Markup, made))
 
     def data(self) -> Markup:
-        """Write facts, lines and figures of the page."""
+        """Return the facts, lines and figures of the page as a data element."""
         pack, content = self._pack, self._pack.content
         facts = {
             "format": 1,
@@ -226,7 +226,7 @@ class PackPage:
 
 @cache
 def _markdown() -> MarkdownIt:
-    """Make a reader of Markdown without links, pictures and markup."""
+    """Make a Markdown parser that allows no links, pictures or HTML."""
     return MarkdownIt("commonmark", {"html": False}).enable("table").disable(["link", "image", "autolink", "reference"])
 
 
@@ -240,5 +240,5 @@ def _plain_table(frame: pd.DataFrame) -> Markup:
 
 
 def _typed(text: str) -> Markup:
-    """Text that names payees and ledgers, as people typed them."""
+    """Mark a text with names of payees and ledgers, as people typed them."""
     return Markup("<span data-text>{}</span>").format(escape(text))

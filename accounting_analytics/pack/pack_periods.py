@@ -49,7 +49,7 @@ class PackPeriods(NamedTuple):
 
     @classmethod
     def around(cls, this: Period, fiscal_year_start_month: int) -> Self:
-        """Find the periods to compare with; one over a year has none before it."""
+        """Find the periods to compare with. A period of more than a year has no prior period."""
         end = this.end_date
         year = end.year if end.month >= fiscal_year_start_month else end.year - 1
         first = min(dt.date(year, fiscal_year_start_month, 1), this.start_date)
@@ -66,7 +66,7 @@ class PackPeriods(NamedTuple):
 
     @property
     def first_day(self) -> dt.date:
-        """First of all days that are compared."""
+        """First day of all compared periods."""
         earliest = min(self.before, self.year_before, self.year_before_to_date, self.months[0])
         return earliest.start_date
 
@@ -81,7 +81,7 @@ class PackPeriods(NamedTuple):
         return split_period(self.this, [self.this], self.first_month)[0].label
 
     def compared(self) -> dict[str, Period]:
-        """Periods with a column of their own by key, each once."""
+        """Periods that have their own column, by key, each once."""
         named = {"": self.this, " prior": self.before, " prior_year": self.year_before}
         named |= {" to_date": self.to_date} if self.to_date != self.this else {}
         return {f"{self.key}{suffix}": period for suffix, period in named.items()}
@@ -92,13 +92,13 @@ class PackPeriods(NamedTuple):
         return [_column(key, period, kind, self.label_of(period)) for (key, period), kind in compared]
 
     def label_of(self, period: Period) -> str:
-        """Heading of one of the periods."""
+        """Return the heading of one of the periods."""
         if period in {self.to_date, self.year_before_to_date} and period not in {self.this, self.year_before}:
             return f"{year_name(period.end_date, self.first_month)} to date"
         return days_label(period)
 
     def income_columns(self) -> list[StatementColumn]:
-        """Return the columns of the income statement: key columns, changes, prior year to date."""
+        """Return the columns of the income statement: key columns, changes, and prior year to date."""
         this, before, year_before, *to_date = self.key_columns()
         shown = [this, before, _change(this, before), year_before, _change(this, year_before), *to_date]
         if to_date:
@@ -122,7 +122,7 @@ class PackPeriods(NamedTuple):
 
     @property
     def twelve_months(self) -> tuple[Period, ...]:
-        """Return the twelve months up to the last day, which may cut the last."""
+        """Return the twelve months up to the last day. The last day may cut the last month."""
         return tuple(_last_months(self.this, _YEAR))
 
     def balance_columns(self) -> list[StatementColumn]:
@@ -149,7 +149,7 @@ def _change(this: StatementColumn, earlier: StatementColumn, text: str = "Change
 
 
 def _last_months(period: Period, count: int = _MONTHS_SHOWN) -> Iterable[Period]:
-    """Return calendar months up to the period's last, which may be cut."""
+    """Return `count` calendar months up to the period's last month, which the period may cut."""
     first_of_month = month_start(period.end_date)
     found = [Period(first_of_month, period.end_date, period.time_zone)]
     while len(found) < count:

@@ -30,11 +30,11 @@ class PackPicture(NamedTuple):
     figure: charts.Picture
 
     def svg(self, width: int) -> str:
-        """Draw it as an element of a page."""
+        """Draw the chart as an element of a page."""
         return charts.static_picture(self.figure, format="svg", width=width, title=False)
 
     def png(self, width: int) -> bytes:
-        """Draw it as a file."""
+        """Draw the chart as the content of a PNG file."""
         return charts.static_picture(self.figure, format="png", width=width)
 
 
@@ -77,7 +77,7 @@ def make_pictures(
     for name, text, make in wanted:
         try:
             figure = make()
-        except (InputError, KeyError):  # a report without lines, or of days that were not loaded
+        except (InputError, KeyError):  # the report has no lines, or its days were not loaded
             continue
         found[name] = PackPicture(name, text, figure.shown_in(amounts_in) if amounts_in else figure)
     return found

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 class MonthlyPack(Result):
     """The pack of a period: its figures, sentences, statements and page.
 
-    ``pack["income:net_income|2026-05"]`` is the figure of a table and a key, as `figures` lists them, with its line
+    ``pack["income:net_income|2026-05"]`` is the figure with this table and key, as `figures` lists them. It has line
     entries or terms.
 
     Parameters
@@ -75,7 +75,7 @@ class MonthlyPack(Result):
 
     @property
     def content(self) -> PackContent:
-        """Parts of the pack, as templates use them."""
+        """Parts of the pack that templates use."""
         return self._made
 
     @property
@@ -95,7 +95,7 @@ class MonthlyPack(Result):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Sentences that say what is proven, or why the pack is not."""
+        """Sentences that say what is proven, or why the pack is not proven."""
         return self.content.reasons
 
     @property
@@ -106,14 +106,14 @@ class MonthlyPack(Result):
 
     @property
     def proof(self) -> str:
-        """Text of the proof by the service's reports, or of the file that nothing proves."""
+        """Text about the proof by the service's reports, or about the file that no report proves."""
         if self._books.file:
             return f"calculated from {self._books.file}"
         return "cash flow proven" if self.proven else "cash flow not proven"
 
     @property
     def is_calculated(self) -> bool:
-        """True if the books are of a file, which no service reports on."""
+        """True if the books were read from a file, so that no report of a service proves them."""
         return bool(self._books.file)
 
     @property
@@ -132,7 +132,7 @@ class MonthlyPack(Result):
 
     @property
     def key_figures(self) -> tuple[tuple[str, str, str], ...]:
-        """Label, amount and comparison of each key figure."""
+        """The label, amount and comparison of each key figure."""
         table = self.content.tables[KEY_FIGURES].table
         heads = [head.text for head in table.heads]
         return tuple(
@@ -163,7 +163,7 @@ class MonthlyPack(Result):
 
     @property
     def certificate_text(self) -> str:
-        """Text of the certificate: the loaded lines, and missing ones."""
+        """Text of the certificate: the loaded lines and the missing lines."""
         found = self.certificate
         counts = f"{found.lines:,} line entries of {found.entries:,} journal entries"
         ledgers = f"of the {len(self._books.books.ledgers):,} known ledgers"
@@ -211,7 +211,7 @@ class MonthlyPack(Result):
         return self.figures
 
     def __getitem__(self, key: str) -> Figure:
-        """Figure of a table and a key, separated by a colon."""
+        """Return the figure of a table and a key, separated by a colon."""
         name, colon, rest = key.partition(":") if isinstance(key, str) else ("", "", "")
         if not colon or name not in self.content.tables or KEY_SEPARATOR not in rest:
             tables = ", ".join(self.content.tables)
@@ -235,7 +235,7 @@ class MonthlyPack(Result):
     def save_workbook(self, path: str | Path) -> None:
         """Write an Excel workbook: page one, statements with formulas and their entries, and the other tables.
 
-        It is replaced completely or left unchanged, and needs the extra ``excel``.
+        An existing file is replaced completely or left unchanged. The extra ``excel`` is needed.
         """
         first, last = self.period.start_date, self.period.end_date
         days = f"{day_label(first)} to {day_label(last)}, days in {self.period.time_zone}"
@@ -256,7 +256,7 @@ class MonthlyPack(Result):
         write_pack_workbook(self.content, texts, to_path(path, "path"))
 
     def summary(self) -> str:
-        """One line: what the pack is of, and whether it is proven."""
+        """One line of text: the company and period of the pack, and whether it is proven."""
         return f"{self.title}: {self.verdict}"
 
     def _parts(self) -> Iterator[ResultPart]:

@@ -31,7 +31,7 @@ _STEPS = 2
 
 
 class Amount(NamedTuple):
-    """An amount in a sentence: a figure's text, without sign where words say it."""
+    """An amount in a sentence: a figure's text, without its sign if words say the sign."""
 
     table: str
     key: str
@@ -43,7 +43,7 @@ Sentence = tuple[str | Amount, ...]
 
 
 def plain(sentence: Sentence) -> str:
-    """Sentence as a text."""
+    """Return a sentence as plain text."""
     return "".join(part.text if isinstance(part, Amount) else part for part in sentence)
 
 
@@ -65,7 +65,7 @@ class SentenceFacts(NamedTuple):
 class SentenceWriter:
     """Writer of at most five sentences.
 
-    Amounts are marks in a text until it is whole, and then figures again.
+    Marks stand for amounts while a sentence is written. Then figures replace the marks.
     """
 
     def __init__(self, facts: SentenceFacts) -> None:
@@ -75,7 +75,7 @@ class SentenceWriter:
         self._own: dict[str, Figure] = {}
 
     def sentences(self) -> list[Sentence]:
-        """Write of cash, its reasons, net income, and open categories or lowest cash."""
+        """Write about cash, reasons of its change, net income, and missing categories or lowest cash."""
         bridge = self._facts.bridge
         first = self._facts.periods.first_day
         reasons = [] if bridge is None else bridge.sentences(self._write_step, since=first)[1 : 1 + _STEPS]
@@ -83,7 +83,7 @@ class SentenceWriter:
         return [self._split(sentence) for sentence in found if sentence]
 
     def undecided(self) -> Sentence | None:
-        """State an amount without category that is large beside net income, or None."""
+        """Write about amounts without a category if they are large compared with net income, else return None."""
         net = self._key("net_income")
         if net is None or not self._facts.undecided:
             return None
@@ -94,7 +94,7 @@ class SentenceWriter:
         )
 
     def table(self) -> PackTable:
-        """Figures that only the sentences name."""
+        """Make the table of figures that only the sentences name."""
         return make_table(SENTENCES, "", (), ())._replace(figures=self._own)
 
     def _cash(self) -> str:
@@ -156,16 +156,16 @@ class SentenceWriter:
         return f"Cash was lowest at the end of {day_label(self._facts.lowest)}: {self._write(lowest)}."
 
     def _label(self, suffix: str = "") -> str:
-        """Heading of a period."""
+        """Return the heading of a period."""
         return self._facts.cash.column(f"{self._facts.periods.key}{suffix}").label
 
     def _key(self, row: str, suffix: str = "") -> Figure | None:
-        """Key figure; None where it is not known."""
+        """Return a key figure, or None if it is not known."""
         figure = self._facts.key_figures.figures.get(f"{row}{KEY_SEPARATOR}{self._facts.periods.key}{suffix}")
         return None if figure is None or figure.units is None else figure
 
     def _write(self, figure: Figure, table: str = KEY_FIGURES, *, is_size: bool = False) -> str:
-        """Mark an amount; in thousands or millions it has the unit's letter."""
+        """Return the mark of an amount. An amount in thousands or millions has the letter of its unit."""
         exact, unit = figure.exact(), self._facts.amounts_in
         if exact is None:
             text = NOT_KNOWN
@@ -176,13 +176,13 @@ class SentenceWriter:
         return f"<{self._mark}:{len(self._amounts) - 1}>"
 
     def _write_step(self, figure: Figure, *, is_size: bool) -> str:
-        """Mark of an amount of the bridge."""
+        """Return the mark of an amount in the bridge."""
         mark = self._write(figure, BRIDGE, is_size=is_size)
         self._amounts[-1] = self._amounts[-1]._replace(key=bridge_key(figure.key))
         return mark
 
     def _split(self, text: str) -> Sentence:
-        """Text with its amounts in the place of their marks."""
+        """Split a text at its marks, and replace each mark by its amount."""
         parts = re.split(f"<{self._mark}:([0-9]+)>", text)
         return tuple(
             self._amounts[int(part)] if number % 2 else printable(part) for number, part in enumerate(parts) if part

@@ -1,4 +1,4 @@
-"""Tables of a pack: figures that statements, bridges and balances made, in rows."""
+"""Tables of a pack: rows of figures from statements, bridges and balances."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class PackTable(NamedTuple):
     is_stated: bool = False
 
     def shown(self) -> Iterable[tuple[str, FigureCell]]:
-        """Key and cell of each figure that is shown."""
+        """Yield the key and the cell of each shown figure."""
         return ((cell.key, cell) for row in self.table.rows for cell in row.cells if cell.key)
 
     def shown_in(self, amounts_in: AmountsIn | None) -> PackTable:
-        """Show amounts in thousands or millions; the figures stay the same."""
+        """Return the table with amounts in thousands or millions. The figures stay the same."""
         return self._replace(table=self.table.shown_in(amounts_in))
 
     def figure(self, key: str) -> Figure:
-        """Figure of a key."""
+        """Return the figure with a key."""
         if key not in self.figures:
             raise InputError(f"{self.name} has no figure {quote(key)}")
         return self.figures[key]
@@ -90,14 +90,14 @@ def make_table(
 
 
 def _cell(figure: Figure) -> FigureCell:
-    """Make the cell of a figure; a zero of parts can be pressed."""
+    """Make the cell of a figure. A zero that is made of terms or lines can be pressed."""
     is_listed = figure.is_additive and not figure.selections
     has_lines = bool(figure.terms) or (is_listed and len(figure.exact_entries()) > 0)
     return _with_key(cell_of(figure, has_lines=has_lines), figure)
 
 
 def _with_key(cell: FigureCell, figure: Figure) -> FigureCell:
-    """Give a cell its key, also where there is nothing to unfold."""
+    """Give a cell the key of its figure, also if the figure does not unfold."""
     if not cell.text:
         return cell
     if not cell.key:
@@ -130,7 +130,7 @@ def statement_table(name: str, statement: Statement) -> PackTable:
 
 
 def _is_known(cells: Sequence[FigureCell]) -> bool:
-    """Return whether the first of some cells has an amount."""
+    """Return whether the first cell has a known amount."""
     return bool(cells) and bool(cells[0].text) and cells[0].mark != "unknown"
 
 
@@ -152,16 +152,16 @@ def _without_zeros(rows: Sequence[tuple[Row, FigureRow]]) -> list[tuple[Row, Fig
 
 
 def figure_of_lines(figure: Figure, key: str, label: str) -> Figure:
-    """Give a figure another key; a total that has its lines sums these."""
+    """Give a figure another key and label. If it has lines, it sums lines and has no terms."""
     named = renamed(figure, key, label)
     return replace(named, terms=(), signs=()) if figure.is_additive else named
 
 
 def amount_head(text: str, *, is_comparison: bool = False) -> TableHead:
-    """Head of a column of amounts."""
+    """Make the head of a column of amounts."""
     return TableHead(text, is_comparison=is_comparison)
 
 
 def text_head(text: str) -> TableHead:
-    """Head of a column of texts."""
+    """Make the head of a column of texts."""
     return TableHead(text, is_comparison=False, is_text=True)

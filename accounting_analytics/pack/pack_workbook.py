@@ -51,7 +51,7 @@ _LINE_HEIGHT, _PICTURE_ROWS = 15, 26
 
 
 class WorkbookTexts(NamedTuple):
-    """Texts of a workbook beside the tables of its pack.
+    """Texts of a workbook in addition to the tables of its pack.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class WorkbookTexts(NamedTuple):
 
 
 def write_pack_workbook(pack: PackContent, texts: WorkbookTexts, path: Path) -> None:
-    """Write the workbook of a pack; it is replaced completely or left unchanged."""
+    """Write the workbook of a pack. An existing file is replaced completely or left unchanged."""
     require_workbook_name(path)
     statements = []
     for name, title in _STATEMENTS.items():

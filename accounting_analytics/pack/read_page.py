@@ -1,4 +1,4 @@
-"""The parts of a pack's page: its elements, shown texts and data, read with limits."""
+"""Reading of a pack's page with limits: its elements, shown texts and data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WITHOUT_END = frozenset({"br", "col", "hr", "img", "input", "link", "meta", "wb
 _SPACE = " \t\n"
 _VERDICT = r"^(cash flow (not )?proven|calculated from [^\n]+ \(sha256 [0-9a-f]{64}\))$"
 _DEEPEST = 100
-"""Elements around one another; those of a pack are 20 at most."""
+"""Most levels of nested elements that are read. The page of a pack has at most 20."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,11 @@ class PageElement:
 
     @property
     def own_text(self) -> str:
-        """Own text without white space at its ends."""
+        """Text of the element itself, without white space at its ends."""
         return "".join(self.pieces).strip(_SPACE)
 
     def with_parents(self) -> Iterator[PageElement]:
-        """Iterate over the element and those around it."""
+        """Yield the element, then the elements around it from inside out."""
         element: PageElement | None = self
         while element is not None:
             yield element
@@ -75,7 +75,7 @@ class PageElement:
 
 
 def read_page(text: str) -> list[PageElement]:
-    """All elements of a page in their order."""
+    """Return all elements of a page in their order."""
     reader = _PageReader()
     reader.feed(text)
     reader.close()
@@ -83,7 +83,7 @@ def read_page(text: str) -> list[PageElement]:
 
 
 class _PageReader(HTMLParser):
-    """Collects elements with their texts."""
+    """HTML parser that collects elements with their texts."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
@@ -91,7 +91,7 @@ class _PageReader(HTMLParser):
         self._open: list[PageElement] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin an element."""
+        """Add an element and open it."""
         attributes = {name: value or "" for name, value in attrs}
         if len(self._open) == _DEEPEST:
             raise InputError(
@@ -105,20 +105,20 @@ class _PageReader(HTMLParser):
             self._open.append(element)
 
     def handle_endtag(self, tag: str) -> None:
-        """End the latest element of this name, and all in it."""
+        """Close the latest open element with this name, and all elements in it."""
         if any(element.name == tag for element in self._open):
             while self._open.pop().name != tag:
                 pass
 
     def handle_data(self, data: str) -> None:
-        """Add text to the element that is open."""
+        """Add text to the latest open element."""
         if self._open:
             self._open[-1].pieces.append(data)
 
 
 DATA_ID = "pack-data"
 MAX_DATA_BYTES = 200_000_000
-"""Size up to which the data of a page are decompressed; 50,000 entries take about 5 MB."""
+"""Largest size of decompressed data of a page. 50,000 entries take about 5 MB."""
 _EXACT_IN_JSON = 2**53
 _LARGE_UNITS = re.compile(r"-?[1-9][0-9]{15,39}")
 
@@ -126,7 +126,7 @@ _LARGE_UNITS = re.compile(r"-?[1-9][0-9]{15,39}")
 class SelectedLines(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """Selected lines that a figure adds or subtracts.
 
-    They are all lines (0), those of cash flow (1), or of openings (2), of some ledgers and days.
+    They are all lines (0), lines of cash flow (1) or lines of opening balances (2), on some ledgers and days.
     """
 
     factor: int
@@ -144,23 +144,23 @@ class SumFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag
 
 
 class ListFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="lines"):
-    """A sum of listed lines: sign, first and last number of each run."""
+    """A figure that sums listed lines. Each run is a sign and the numbers of its first and last line."""
 
     label: str
     runs: list[tuple[int, int, int]]
 
 
 class TermsFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="terms"):
-    """A figure that adds and subtracts others of its table."""
+    """A figure that adds and subtracts other figures of its table."""
 
     label: str
     terms: list[tuple[Literal["+", "-"], str]]
 
 
 class QuotientFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="quotient"):
-    """A figure divided by another, times a number, rounded half to even.
+    """A figure divided by another figure, times a number, rounded half to even.
 
-    It is in percent, unless it states another form.
+    The result is in percent, unless the page states another form.
     """
 
     label: str
@@ -172,7 +172,7 @@ class QuotientFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True
 
 
 class StatedFigure(msgspec.Struct, array_like=True, forbid_unknown_fields=True, tag="stated"):
-    """An amount of elsewhere."""
+    """An amount that the page states without lines or terms."""
 
     label: str
     units: int | str
@@ -188,7 +188,7 @@ PageFigure = SumFigure | ListFigure | TermsFigure | QuotientFigure | StatedFigur
 
 
 class PageTable(msgspec.Struct, forbid_unknown_fields=True):
-    """The figures of a table; hidden ones only serve to make others."""
+    """The figures of a table. Hidden figures are only terms of other figures."""
 
     figures: dict[str, PageFigure]
     hidden: list[str]
@@ -197,7 +197,7 @@ class PageTable(msgspec.Struct, forbid_unknown_fields=True):
 class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=False):
     """A line entry with the number of its journal entry.
 
-    The number is -1 where the pack does not have the whole entry.
+    The number is -1 if the pack does not have the whole entry.
     """
 
     ledger: int
@@ -212,7 +212,7 @@ class PageLine(msgspec.Struct, array_like=True, forbid_unknown_fields=True, gc=F
 class PageData(msgspec.Struct, forbid_unknown_fields=True):
     """The data of a page: facts, lines and figures.
 
-    Lines refer to ledgers, texts and days by number.
+    A line refers to its ledger, text and day by number.
     """
 
     format: Literal[1]
@@ -233,14 +233,14 @@ class PageData(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def pack_data(content: Mapping[str, Any]) -> str:
-    """Write the data of a pack as the element that the checks read."""
+    """Write the data of a pack as the page element that the checks read."""
     text = json.dumps(_with_exact_units(content), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode("ascii")
     return f'<script type="text/plain" id="{DATA_ID}">{packed}</script>\n'
 
 
 def _with_exact_units(value: Any) -> Any:  # noqa: ANN401 (JSON)
-    """Content whose large numbers are texts, because another reader would round them."""
+    """Convert large numbers to texts, because JavaScript would round them."""
     if isinstance(value, Mapping):
         return {key: _with_exact_units(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
@@ -249,7 +249,7 @@ def _with_exact_units(value: Any) -> Any:  # noqa: ANN401 (JSON)
 
 
 def read_data(text: str) -> PageData:
-    """Read the data of a page; more than a pack can have is refused."""
+    """Read the data of a page. Refuse more data than a pack can have."""
     data = _read(_decompress(text))
     limits = {"ledger": len(data.ledgers), "date": len(data.dates)}
     limits |= dict.fromkeys(("text", "opposing"), len(data.texts))
@@ -265,7 +265,7 @@ def read_data(text: str) -> PageData:
 
 
 def read_units(units: int | str) -> int:
-    """Exact units of JSON, where large ones are strings."""
+    """Read exact units from JSON, where large numbers are strings."""
     if isinstance(units, int) and abs(units) < _EXACT_IN_JSON:
         return units
     if isinstance(units, str) and _LARGE_UNITS.fullmatch(units) and abs(int(units)) >= _EXACT_IN_JSON:
@@ -282,7 +282,7 @@ def is_day(text: str) -> bool:
 
 
 def _decompress(text: str) -> str:
-    """Decompress base64 and gzip; damaged, cut, longer or too large data are refused."""
+    """Decode base64 and decompress gzip. Refuse data that are damaged, cut, followed by more, or too large."""
     unpacker = zlib.decompressobj(wbits=31)
     try:
         unpacked = unpacker.decompress(base64.b64decode(text, validate=True), MAX_DATA_BYTES)
@@ -296,7 +296,7 @@ def _decompress(text: str) -> str:
 
 
 def _read(text: str) -> PageData:
-    """Read JSON strictly: no repeated name, integers only, stated types."""
+    """Read JSON strictly: no repeated names, only integers, only the stated types."""
     try:
         content = json.loads(
             text, object_pairs_hook=_without_repeats, parse_float=_refuse_number, parse_constant=_refuse_number
@@ -329,13 +329,13 @@ ZERO = "\N{EN DASH}"
 
 
 UNITS = {"thousands": ("k", 3, 1), "millions": ("M", 6, 2)}
-"""Letter of a unit, zeros that it leaves out, and fraction digits that are shown of it."""
+"""For each unit: its letter, how many digits it leaves out, and how many fraction digits are shown."""
 
 
 def value_text(units: int | None, scale: int, *, form: str = "", amounts_in: str = "") -> str:
     """Write a figure with a minus sign and all of its fraction digits.
 
-    In thousands or millions it is rounded half to even to the fraction digits of the unit.
+    A figure in thousands or millions is rounded half to even to the fraction digits of the unit.
     """
     if units is None:
         return NOT_KNOWN
@@ -350,7 +350,7 @@ def value_text(units: int | None, scale: int, *, form: str = "", amounts_in: str
 
 
 def read_shown(text: str) -> str | None:
-    """Read a shown text as `value_text` writes it; None for other texts."""
+    """Convert a shown text to the form that `value_text` writes, or return None for any other text."""
     text = text.strip(_SPACES)
     if text in {NOT_KNOWN, ZERO}:
         return text
@@ -362,7 +362,7 @@ def read_shown(text: str) -> str | None:
 
 
 def agrees(shown: str | None, expected: str) -> bool:
-    """Return whether a shown text is the expected one; zero may be a dash."""
+    """Return whether a shown text is the expected text. Zero may be shown as a dash."""
     if shown == ZERO:
         return expected != NOT_KNOWN and not re.search("[1-9]", expected)
     return shown == expected

@@ -43,7 +43,7 @@ class Recomputation:
         self._by_day = {part: _sum_days(data, part) for part in (0, 1, 2)}
 
     def figure(self, table: str, key: str) -> PageFigure:
-        """Return the page's statement of a figure; an unstated one is refused."""
+        """Return the parts that the page states of a figure. Refuse a figure that the page does not state."""
         if table not in self._data.tables:
             raise InputError(f"the page states no table {quote(table)}")
         figures = self._data.tables[table].figures
@@ -54,7 +54,7 @@ class Recomputation:
     def text(self, table: str, key: str, form: str, *, is_cell: bool) -> str:
         """Write the text that a figure has to have.
 
-        An amount in thousands or millions has the letter of its unit, but in a cell of a table.
+        An amount in thousands or millions has the letter of its unit, but not in a cell of a table.
         """
         figure = self.figure(table, key)
         if not isinstance(figure, QuotientFigure):
@@ -68,11 +68,11 @@ class Recomputation:
         return f"{value_text(shown, figure.digits, form=form)}{figure.suffix}"
 
     def is_nothing(self, table: str, key: str) -> bool:
-        """Return whether a figure may be a dash: zero that is not rounded to it."""
+        """Return whether a figure may be shown as a dash: it is exactly zero, or a quotient."""
         return isinstance(self.figure(table, key), QuotientFigure) or self.value(table, key) == 0
 
     def value(self, table: str, key: str) -> int | None:
-        """Units of a figure, None where it is not known."""
+        """Return the units of a figure, or None if it is not known."""
         place = (table, key)
         if place not in self._known:
             if place in self._open:
@@ -165,7 +165,7 @@ def check_figures(elements: Sequence[PageElement], figures: Recomputation) -> It
 
 
 def check_shown(elements: Sequence[PageElement], data: PageData) -> Iterator[PackFault]:
-    """Look for figures that the page must show, or hide."""
+    """Find figures that the page must show and does not, or must hide and shows."""
     keys = defaultdict(set)
     for element in elements:
         keys[element.nearest("data-table")].add(element.attributes["data-key"])
@@ -195,7 +195,7 @@ def check_facts(elements: Iterable[PageElement], data: PageData) -> Iterator[Pac
 
 
 def check_days(data: PageData) -> Iterator[PackFault]:
-    """Check that the days of period, figures and entries go together."""
+    """Check that the days of figures and entries are valid and not after the period."""
     first, last = data.start_date, data.end_date
     if not is_day(first) or not is_day(last) or first > last:
         yield PackFault("period", "the page", f"{first} to {last}", "a first and a last day")
@@ -235,7 +235,7 @@ def check_journal_entries(data: PageData) -> Iterator[PackFault]:
 def unchecked_amounts(elements: Iterable[PageElement], scale: int, amounts_in: str) -> tuple[str, ...]:
     """List amounts in the text of the page that are not figures.
 
-    There are none where amounts have no fraction digits.
+    There are no such amounts if amounts have no fraction digits.
     """
     digits = {scale, UNITS[amounts_in][2]} if amounts_in else {scale}
     fractions = "|".join(f"[0-9]{{{width}}}" for width in sorted(digits) if width)
@@ -250,5 +250,5 @@ def unchecked_amounts(elements: Iterable[PageElement], scale: int, amounts_in: s
 
 
 def _is_exempt(element: PageElement) -> bool:
-    """Return whether an element is code, part of a picture, or a note: it has no figures."""
+    """Return whether an element is code, part of a picture, or a note, whose amounts are no figures."""
     return any(part.name in _NOT_READ or "data-text" in part.attributes for part in element.with_parents())

@@ -1,4 +1,4 @@
-"""The tables of a pack beside its statements: key figures, bridge, balances, payees, open amounts, changes."""
+"""The tables of a pack that are not statements: key figures, bridge, balances, payees, open amounts, changes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ BY_ENTRY = (
 _MAX_DAYS = 93
 """Longer periods have a balance at the end of each month, not of each day."""
 _STEPS, _PAYEES, _ENTRIES, _CHANGES, _CATEGORIES, _RECURRING = 8, 10, 20, 40, 2, 30
-"""How many steps, payees, journal entries, changes, categories and recurring payments are named."""
+"""Most steps, payees, journal entries, changes, categories and recurring payments that a table names."""
 _TOTAL, _OTHERS = "total", "others"
 _OF_PAYEES = "All who were paid are listed, whatever for: suppliers, staff, taxes, lenders, owners; also uncategorized."
 _OF_CUSTOMERS = (
@@ -80,14 +80,14 @@ _OF_CUSTOMERS = (
 
 @dataclass(frozen=True)
 class CashLines:
-    """A cash flow statement, its lines, and daily balances, which are read once."""
+    """A cash flow statement, its lines, and daily balances. Each is read once."""
 
     statement: Statement
     source: LineSource
     _daily: dict[Period, DailyBalances] = field(default_factory=dict)
 
     def column(self, key: str) -> StatementColumn:
-        """Column of a key."""
+        """Return the column with a key."""
         return self.statement.figures.columns.by_key[key]
 
     def side(self, column: StatementColumn, sign: int) -> pd.DataFrame | None:
@@ -95,28 +95,28 @@ class CashLines:
         return self.statement.figures.cash_side(column, sign)
 
     def figure(self, key: str, label: str, entries: pd.DataFrame | None) -> Figure:
-        """Sum of line entries; not known without any."""
+        """Make the figure of line entries. It is not known if `entries` is None."""
         options: dict[str, Any] = {"scale": self.source.scale}
         if entries is None:
             return Figure(key, label, None, "it is not known: lines of these days were not loaded", **options)
         return figure_of_entries(key, label, entries, **options)
 
     def name(self, ledger_id: str) -> str:
-        """Name of a ledger."""
+        """Return the name of a ledger."""
         return self.statement.figures.ledgers.name(ledger_id)
 
     def units(self, entries: pd.DataFrame) -> int:
-        """Sum of line entries in units."""
+        """Sum line entries in units."""
         return int(self.figure("", "", entries).units or 0)
 
     def uncategorized(self, column_key: str) -> pd.DataFrame | None:
-        """Return the cash flow lines without a category, or None."""
+        """Return the cash flow lines without a category, or None if there are none."""
         row = self.statement.figures.layout.by_key.get("uncategorized")
         found = None if row is None else self.statement.figures.flow_entries([row], self.column(column_key))
         return found if found is not None and len(found) else None
 
     def balances(self, period: Period) -> DailyBalances:
-        """Cash by day, from the day that the books begin."""
+        """Return cash by day, not before the first day of the books."""
         if period not in self._daily:
             first = max(period.start_date, self.statement.figures.rules.opening.first_entry or period.start_date)
             days = Period(min(first, period.end_date), period.end_date, period.time_zone)
@@ -130,7 +130,7 @@ class CashLines:
 
 
 def key_figures(cash: CashLines, income: Statement) -> PackTable:
-    """Make at most thirteen rows for the period and the compared ones."""
+    """Make the table of key figures: at most thirteen rows, for the period and the compared periods."""
     statement = cash.statement
     columns = statement.columns
 
@@ -188,7 +188,7 @@ def has_openings(statement: Statement) -> bool:
 
 
 def lowest_day(cash: CashLines, column: StatementColumn) -> dt.date | None:
-    """Find the first day of lowest cash; None where balances are not known."""
+    """Find the first day with the lowest cash, or None if balances are not known."""
     statement = cash.statement
     known = statement.figures.layout.by_key.get("ending_cash_balance")
     if known is None or statement.since or statement.figures.figure(known.key, column.key).units is None:
@@ -209,7 +209,7 @@ def _lowest(cash: CashLines, column: StatementColumn, label: str) -> Figure:
 
 
 def make_bridge(books: Books, periods: PackPeriods) -> Bridge | None:
-    """Explain the change of cash since the prior period, where it is known."""
+    """Explain the change of cash since the prior period, or return None if it is not known."""
     try:
         return bridge(books, periods.this, against=periods.before, largest=_STEPS)
     except InputError:
@@ -221,7 +221,7 @@ _NET, _UNCHANGED = "net_cash_flow", "unchanged"
 
 
 def bridge_key(key: str) -> str:
-    """Name a figure of the bridge in the table."""
+    """Return the key that a figure of the bridge has in the table."""
     if key in {_BEFORE, _AFTER, _CHANGE}:
         return f"{_NET}{KEY_SEPARATOR}{key}"
     row, _, side = key.rpartition(KEY_SEPARATOR)
@@ -229,7 +229,7 @@ def bridge_key(key: str) -> str:
 
 
 def cash_bridge(found: Bridge, cash: CashLines, periods: PackPeriods) -> PackTable:
-    """Make the table of a bridge; counterparties without change share a row."""
+    """Make the table of a bridge. Counterparties without a change share a row."""
 
     def row(key: str, label: str, of_sides: Sequence[Figure], cause: str = "", kind: str = "ledger") -> PackRow:
         before, after = of_sides
@@ -357,9 +357,9 @@ def flows_by_month(cash: CashLines, statement: Statement, months: Sequence[Perio
 def top_parties(
     cash: CashLines, periods: PackPeriods, name: str, customers: CustomerLedgers | None = None
 ) -> PackTable:
-    """Make the table of those who were paid most, or of customers.
+    """Make the table of the counterparties that were paid most, or of the largest customers.
 
-    Its totals are cash out, or cash in.
+    The total of payees is cash out, and the total of customers is cash in.
     """
     sign, title, note = {PAYEES: (-1, "Top payees", _OF_PAYEES), CUSTOMERS: (1, "Top customers", _OF_CUSTOMERS)}[name]
     columns = periods.key_columns()[:3]
@@ -395,7 +395,7 @@ def top_parties(
 
 
 class _RowLines(NamedTuple):
-    """Lines that move cash in a direction, by row; None where not known."""
+    """Lines that move cash in one direction, by row. `lines` is None if they are not known."""
 
     lines: pd.DataFrame | None
     rows: dict[str, pd.DataFrame]
@@ -404,7 +404,7 @@ class _RowLines(NamedTuple):
     def of_side(
         cls, cash: CashLines, column: StatementColumn, sign: int, customers: CustomerLedgers | None
     ) -> _RowLines:
-        """Read those of a period."""
+        """Read the lines of a column's period."""
         lines = cash.side(column, sign)
         if lines is None:
             return cls(None, {})
@@ -412,7 +412,7 @@ class _RowLines(NamedTuple):
         return cls(lines, {str(row): of_row for row, of_row in lines.groupby(rows)})
 
     def figure(self, cash: CashLines, row: str, label: str, column_key: str, named: Collection[str]) -> Figure:
-        """Sum a row; that of others sums the parties without a row."""
+        """Sum the lines of a row. The row of others sums all parties without their own row."""
         lines = self.lines
         if lines is not None:
             parts = [
@@ -431,7 +431,7 @@ def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, k
 
 
 def _categories(cash: CashLines, lines: pd.DataFrame | None) -> str:
-    """Names of the ledgers of lines."""
+    """Name the ledgers of lines."""
     ids: Iterable[str] = [] if lines is None else lines["ledger_id"].unique()
     names = [cash.name(ledger_id) for ledger_id in ids]
     more = f" and {len(names) - _CATEGORIES} more" if len(names) > _CATEGORIES else ""
@@ -465,7 +465,7 @@ def open_entries(cash: CashLines, column_key: str) -> list[OpenEntry]:
 
 
 def _text_of(*frames: pd.DataFrame) -> str:
-    """First text that the lines of an entry have."""
+    """Return the first text that the lines of an entry have."""
     texts = [
         str(text)
         for frame in frames
@@ -478,7 +478,7 @@ def _text_of(*frames: pd.DataFrame) -> str:
 
 
 def uncategorized(found: Sequence[OpenEntry], cash: CashLines) -> PackTable:
-    """Make the table of the largest uncategorized entries; the others share a row."""
+    """Make the table of the largest uncategorized entries. All smaller entries share a row."""
     amount = "amount"
     rows = [
         PackRow(
@@ -591,7 +591,7 @@ _REPORTED = {
 
 
 def reported_cash(compared: dict[str, ComparedPeriod], cash: CashLines) -> PackTable | None:
-    """Make the table of loaded reports; None where a sync compared them."""
+    """Make the table of loaded reports, or None if a sync of local books compared reports."""
     figures, rows = cash.statement.figures, []
     for key, comparison in compared.items():
         if comparison.reported is None:

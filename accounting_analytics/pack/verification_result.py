@@ -22,7 +22,7 @@ _PROVES = (
 
 
 class PackFault(NamedTuple):
-    """Something on the page of a pack that is not as it has to be.
+    """A part of a pack's page that is not as it has to be.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class PackVerification(Result):
 
     @property
     def faults(self) -> pd.DataFrame:
-        """The failed checks: what, where, shown, recomputed."""
+        """The failed checks: what was checked, where, the shown text, and the recomputed text."""
         return pd.DataFrame(self.differences, columns=list(PackFault._fields), dtype="object")
 
     @property
@@ -129,7 +129,7 @@ class PackVerification(Result):
         return f"Verified: {figures}, and its fingerprint is the given one."
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show the company, the fingerprint, the faults, and the reach of the check."""
+        """Show the company, the fingerprint, the faults, and what the check covers."""
         company = printable(self.company) or "company not stated"
         yield ResultPart(
             [

@@ -1,4 +1,4 @@
-"""`verify_pack`: the check of a pack by its receiver, from the file and the fingerprint alone."""
+"""`verify_pack`: the check of a pack by its receiver, who needs only the file and the fingerprint."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
 
 
 def _read_fingerprint(text: str) -> str:
-    """Fingerprint as people type or paste it: in capitals, with spaces."""
+    """Read a fingerprint as people type or paste it: also in capitals, also with spaces."""
     digits = "".join(text.split()).lower()
     if not _FINGERPRINT.fullmatch(digits):
         raise InputError(f"{quote(text)} is not a fingerprint: copy all 64 digits that sha256sum prints of the file")
@@ -127,7 +127,7 @@ def _decode(content: bytes, file: Path) -> str:
 
 
 def data_of_page(page: Iterable[PageElement]) -> PageData:
-    """Read the one element of data of a page."""
+    """Read the data element of a page, which must be the only one."""
     found = [element for element in page if element.attributes.get("id") == DATA_ID]
     if len(found) != 1 or found[0].name != "script":
         raise InputError(
