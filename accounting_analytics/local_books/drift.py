@@ -61,8 +61,9 @@ _CREDIT_TYPES = (LedgerType.LIABILITY, LedgerType.EQUITY, LedgerType.REVENUE)
 class Drift(Result):
     """Changes of the line entries between two versions of local books.
 
-    Amounts have the sign of the statements: more of a ledger on the normal side of its type is positive, so that sales
-    that grew are a positive change. The change of cash, that of a month, is positive where there is more cash.
+    Amounts have the sign of the statements: an increase on the normal side of a ledger's type is positive, so that
+    sales that grew are a positive change. The figure of a month is the change of cash, which is positive if cash
+    increased.
 
     Lines are compared by id. A line is ``recategorized`` if it is on another ledger with the same amount, side, time
     and journal entry; any other difference makes it ``amended``. If only ids of other lines or ledgers differ in a line
@@ -109,7 +110,7 @@ class Drift(Result):
     def by_entry(self) -> pd.DataFrame:
         """:class:`~accounting_analytics.schemas.EntryDrift`: one row for each journal entry with a changed line.
 
-        The cash movement of an entry is that of all its lines, so that the changes of all entries sum to the change of
+        The cash movement of an entry includes all its lines, so that the changes of all entries sum to the change of
         cash in all months, if no period was given.
         """
         changed = self._lines.select(["journal_entry_id", "id", "ledger_id", KIND]).to_pandas()
@@ -143,14 +144,14 @@ class Drift(Result):
         return EntryDrift.from_columns(columns, self.scale)
 
     def _cash_of_entries(self, lines: pd.DataFrame) -> dict[str, Decimal]:
-        """Sum the cash movement of each entry; zero if it moved none."""
+        """Sum the cash movement of each entry. It is zero if the entry moved no cash."""
         is_cash = lines["ledger_id"].isin(self._cash)
         amounts = lines["signed_amount"].where(is_cash, from_minor_units(0, self.scale))
         return sum_by_key(zip(lines["journal_entry_id"], amounts, strict=True))
 
     @property
     def months(self) -> list[str]:
-        """Months with a changed line."""
+        """Months that have a changed line."""
         return sorted({change.month for change in self._changes})
 
     @property
@@ -173,7 +174,7 @@ class Drift(Result):
         return self._figure(find_row(self._names, key, f"give {forms}" if self._changes else "no line changed"))
 
     def summary(self) -> str:
-        """Count the changes, and name the versions, in one line."""
+        """Write one line of text: the number of changes, and the versions."""
         if not self._changes:
             return f"No line changed between {self.before} and {self.after}."
         lines, entries, months = (
@@ -191,7 +192,7 @@ class Drift(Result):
         yield ResultPart(first_lines(texts), html=self._changes_html)
 
     def _changes_html(self) -> str:
-        """Write the changes of ledgers, whose lines unfold."""
+        """Write the changes of ledgers as HTML, in which their lines unfold."""
         rows = [
             (f"{change.month}  {change.ledger_name}, {change.kind}", [self._figure(change.keys(change.ledger_id)[2])])
             for change in self._changes[:MAX_HTML_ROWS]
@@ -226,7 +227,7 @@ class Drift(Result):
 
     @cached_property
     def _sums(self) -> dict[str, Decimal]:
-        """Exact amount of each key."""
+        """Sum the exact change of each key."""
         amounts: list[tuple[str, Decimal]] = []
         for change in self._changes:
             month, *others = change.keys(change.ledger_id)
@@ -237,7 +238,7 @@ class Drift(Result):
 
     @cached_property
     def _names(self) -> LedgerNames:
-        """Keys as people write them, with the names of ledgers."""
+        """Find keys by the texts that people write, such as names of ledgers."""
         names: dict[str, str] = {}
         for change in self._changes:
             names |= zip(change.keys(change.ledger_id), change.keys(change.ledger_name), strict=True)
@@ -258,20 +259,20 @@ class Drift(Result):
         )
 
     def _entries(self, key: str, units: int) -> pd.DataFrame:
-        """Return the lines of a key, checked against its amount."""
+        """Return the lines of a key. Refuse lines that do not sum to its amount."""
         month, *rest = key.split(KEY_SEPARATOR)
         chosen = {MONTH: [month], "ledger_id": rest[:1] or self._cash, KIND: rest[1:] or KINDS}
         lines = self._lines
         for name, values in chosen.items():
             lines = lines.filter(pc.is_in(lines[name], value_set=pa.array(values, pa.string())))
-        if not rest:  # cash is a debit balance, also that of a card
+        if not rest:  # cash is a debit balance, also on a card
             lines = _negated(lines, self._credit)
         return checked_entries(self._exact_lines(lines), units, self.scale)
 
     def _exact_lines(self, lines: pa.Table) -> pd.DataFrame:
         """Convert lines to a frame with exact amounts and their changes."""
         frames = []
-        for change in (BEFORE, AFTER):  # each version has a line once
+        for change in (BEFORE, AFTER):  # within a version, no line is repeated
             table = lines.filter(pc.equal(lines[CHANGE], change))
             marks = table.select(_MARKS).to_pandas(types_mapper={table[AMOUNT].type: pandas_dtype(self.scale)}.get)
             frame = to_exact_frame(table.drop_columns([MONTH, *_MARKS]), self.scale, self.time_zone)
@@ -282,7 +283,7 @@ class Drift(Result):
 
 
 def compare_versions(folder: BooksFolder, before: Version, after: Version, period: Period | None = None) -> Drift:
-    """Compare the lines of two versions; read only months with changed files."""
+    """Compare the lines of two versions, and read only months whose files changed."""
     months = before.changed_months(after)
     return compare_lines(
         folder.read_lines(before, months),
@@ -297,7 +298,7 @@ def compare_versions(folder: BooksFolder, before: Version, after: Version, perio
 
 
 def changes_of_closed_periods(folder: BooksFolder, version: Version) -> Iterator[tuple[ClosedPeriod, Drift]]:
-    """Yield each closed period of a version, with its later changes."""
+    """Yield each closed period of a version, with the changes since it was closed."""
     versions = folder.versions()
     for closed_period in version.closed:
         days = Period(closed_period.start_date, closed_period.end_date, version.time_zone)
@@ -316,10 +317,10 @@ def compare_lines(
     period: Period | None = None,
     notes: Iterable[str] = (),
 ) -> Drift:
-    """Compare two tables of exact lines; a period limits the result.
+    """Compare two tables of exact lines. With a period, only changes within it are returned.
 
-    Equal months may be left out of the tables. A line that was moved to another month is amended in both, out of the
-    one and into the other.
+    Equal months may be left out of the tables. A line that was moved to another month is amended in both months: it
+    leaves one and enters the other.
     """
     lines = find_changed_lines(before, after, time_zone=time_zone, scale=scale)
     if period is not None:
@@ -337,7 +338,7 @@ def compare_lines(
 
 
 def _lines_of_entries(before: pa.Table, after: pa.Table, entry_ids: pa.Array) -> pa.Table:
-    """Return all lines of entries, after and before."""
+    """Return all lines of some entries, from both tables."""
     sides = []
     for change, table in ((AFTER, after), (BEFORE, before)):
         lines = table.filter(pc.is_in(table["journal_entry_id"], value_set=entry_ids))
@@ -347,7 +348,7 @@ def _lines_of_entries(before: pa.Table, after: pa.Table, entry_ids: pa.Array) ->
 
 
 def _entry_kind(counts: pd.Series[int], *, is_old: bool, is_new: bool) -> str:
-    """Return the kind of an entry, from its lines and versions."""
+    """Return the kind of an entry's change: from its changed lines, and the versions that have it."""
     if not is_old or not is_new:
         return _ADDED if is_new else _REMOVED
     return _RECATEGORIZED if counts[_RECATEGORIZED] == counts.sum() else _AMENDED

@@ -1,7 +1,7 @@
 """Lines and ledgers of local books during a sync, in a working copy.
 
-No version has the copy yet. Recent days are read again, the months that were read longest ago, and entries without
-cash. All lines of a ledger that any of them names are loaded.
+No version has the working copy yet. A sync reads recent days again, the months that were read longest ago, and entries
+without cash. If these lines name a new ledger, all its lines are loaded.
 """
 
 from __future__ import annotations
@@ -116,13 +116,13 @@ class SyncedLines:
         self._loaded: set[str] = set()
 
     def _last_day(self) -> dt.date:
-        """Return the requested last day, or that of this month."""
+        """Return the requested last day, else the last day of this month."""
         today = self._at.astimezone(zone(self._time_zone)).date()
         this_month = Period.relative("this-month", as_of=today, time_zone=self._time_zone)
         return self._options.last_day or this_month.end_date
 
     def read_all(self) -> None:
-        """Load all days first; continue an interrupted load of the same lines."""
+        """Load all days at the first sync, and continue an interrupted load of the same lines."""
         first, end = self._options.first_day, self._last_day()
         path = self._folder.first_load / "lines.parquet"
         self.ledgers = self._load_all(path) if first is None else self._load_since(first, path)
@@ -144,7 +144,7 @@ class SyncedLines:
         self._add_ledgers(opposing)
 
     def _load_all(self, path: Path) -> pd.DataFrame:
-        """Load all lines into a file; return the ledgers found meanwhile."""
+        """Load all lines into a file, and return the ledgers that these lines name."""
         return load_whole_books_in_order(
             self._client,
             Period(self._last_day(), self._last_day(), self._time_zone),
@@ -155,7 +155,7 @@ class SyncedLines:
         )
 
     def _load_since(self, first: dt.date, path: Path) -> pd.DataFrame:
-        """Find the ledgers, and load their lines since a day."""
+        """Find the ledgers, and load their lines since a day into a file."""
         days, progress = Period(first, self._last_day(), self._time_zone), self._options.progress
         dates, parents = (days.start_date, days.end_date), self._options.parents
         ledgers = discover_ledgers(self._client, *dates, time_zone=self._time_zone, parents=parents, progress=progress)
@@ -176,7 +176,7 @@ class SyncedLines:
     def _begins_with_the_first_line(self) -> bool:
         """Return whether no ledger has a line before the first day.
 
-        It is also False if the service refuses early days.
+        It is also false if the service refuses early days.
         """
         first_day = self._discovery.first_day
         is_first = first_day is None or self.period.start_date <= first_day
@@ -219,9 +219,9 @@ class SyncedLines:
         return list(self.ledgers.loc[self.ledgers["report_cash_flow"], "id"])
 
     def _check_first_line(self) -> None:
-        """Note new lines before the first day of the books.
+        """Write a note if there are new lines before the first day of the books.
 
-        Balances then begin with those that the service reports.
+        Balances then begin with the balances that the service reports.
         """
         reached_back, self.reaches_back = self.reaches_back, self._begins_with_the_first_line()
         first, earliest = self.period.start_date, self._discovery.first_day
@@ -237,8 +237,8 @@ class SyncedLines:
     def _read_recent_days(self, last: Version, readings: Iterable[Reading]) -> None:
         """Read all lines since some days before the last sync.
 
-        Days after the end of the books are included. Ledgers without lines there, whose entries without cash are read
-        on all days, are read if an entry names them.
+        Days after the end of the books are included. A ledger without lines on these days, whose entries without cash
+        are read on all days, is read only if an entry names it.
         """
         since = min(self._at, last.synced_at).astimezone(zone(self._time_zone)).date()
         first = min(since - dt.timedelta(days=self._options.lookback_days), last.period.end_date + DAY)
@@ -255,7 +255,7 @@ class SyncedLines:
         self.read_at |= {month.month: self._at for month in self.period.months() if days.covers(month)}
 
     def _read_due_months(self, last: Version, survey: LineSurvey) -> None:
-        """Read the months read longest ago, with a line of each ledger."""
+        """Read the months that were read longest ago, and a line of each ledger."""
         due = sorted(last.months, key=lambda month: (self.read_at[month], month))[: self._options.months_a_night]
         shown: dict[str, Ledger] = {}
         for month in (candidate for candidate in self.period.months() if candidate.month in due):
@@ -265,7 +265,7 @@ class SyncedLines:
         self.ledgers_are_new = True
 
     def _read_entries_without_cash(self, readings: Iterable[Reading], others: set[str]) -> None:
-        """Read planned entries without cash, and find lines before the first day."""
+        """Read entries without cash as planned, and find lines before the first day."""
         cash, first_line = self.cash_ids(), None
         unread = set(self.ledgers["id"])
         first = self._discovery.accepted.start_date if self.reaches_back else self._days.start_date
@@ -300,7 +300,7 @@ class SyncedLines:
         return load_line_table(self._client, days, progress=self._options.progress, **options)
 
     def read(self, days: Period, days_of_ledgers: Mapping[str, Period] | None = None) -> dict[str, Ledger]:
-        """Read all ledgers in some days again; return the fields shown."""
+        """Read all ledgers on some days again, and return the ledger fields that lines show."""
         asked = dict.fromkeys(self.ledgers["id"], days) | {**(days_of_ledgers or {})}
         lines, shown = self._load(asked, with_ledgers=bool(days_of_ledgers))
         self._replace(days, lines)
@@ -308,7 +308,7 @@ class SyncedLines:
         return shown
 
     def _replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> list[Period]:
-        """Replace lines of some days, add named ledgers; return the months."""
+        """Replace lines of some days, add ledgers that the new lines name, and return the months."""
         self._extend_to(lines)
         first, last = max(days.start_date, self.period.start_date), min(days.end_date, self.period.end_date)
         months = Period(first, last, self._time_zone).months() if first <= last else []
@@ -318,7 +318,7 @@ class SyncedLines:
         return months
 
     def read_entries(self, days: Period, ledger_ids: Iterable[str]) -> None:
-        """Read ledgers again, and those of changed entries, until none is new."""
+        """Read some ledgers again, then ledgers of changed entries, until these name no further ledger."""
         before, due, read, entry_ids = self.copy.read_days(days), {*ledger_ids}, set[str](), set[str]()
         while due:
             lines = self._load(dict.fromkeys(sorted(due), days)).lines
@@ -340,7 +340,7 @@ class SyncedLines:
             due = (named & {*self.ledgers["id"]}) - read
 
     def _extend_to(self, lines: pa.Table) -> None:
-        """Extend the books to the end of the latest line's month, unless the end was given."""
+        """Extend the books to the end of the latest line's month, unless the caller gave a last day."""
         latest = pc.max(lines["datetime"]).as_py()
         if latest is not None and self._options.last_day is None:
             day = local_date(latest, zone(self._time_zone))
@@ -356,7 +356,7 @@ class SyncedLines:
         shown: Mapping[str, Ledger] | None = None,
         first_line: dt.datetime | None = None,
     ) -> None:
-        """Read the ledgers again, and load all lines of new ones."""
+        """Read the fields of all ledgers again, and load all lines of new ledgers."""
         self.ledgers = refresh_ledgers(
             self._client,
             self.ledgers,
@@ -371,7 +371,7 @@ class SyncedLines:
         self._add_ledgers()
 
     def _add_ledgers(self, named: Iterable[str] = ()) -> None:
-        """Discover named ledgers, and load lines until these name no others."""
+        """Discover named ledgers, and load their lines, until these name no further ledger."""
         unknown = sorted({*named} - {*self.ledgers["id"]})
         if unknown:
             self.refresh(unknown, shown={})
@@ -385,7 +385,7 @@ class SyncedLines:
             self._read_others(others)
 
     def _read_others(self, others: pa.Table) -> None:
-        """Read other lines of entries that moved, which name new ledgers."""
+        """Read the other lines of entries that have lines on new ledgers."""
         for month in self.period.months() if others.num_rows else ():
             places = places_of(lines_within(others, month), self._time_zone)
             for days in days_to_read(places, set(), self.copy.read(month.month), self._time_zone):
@@ -393,7 +393,7 @@ class SyncedLines:
                 self.read_entries(days, named & {*self.ledgers["id"]})
 
     def load_report(self, days: Period) -> CashFlowReport:
-        """Load the report of some days, and take its ledgers."""
+        """Load the report of some days, and add the ledgers that it names."""
         reported = load_cash_flow_report(self._client, days.start_date, days.end_date, time_zone=self._time_zone)
         self.take_ledgers(reported)
         return reported
@@ -411,7 +411,7 @@ class SyncedLines:
 
 
 def _by_month(lines: ds.Dataset, period: Period) -> Iterator[tuple[Period, pa.Table]]:
-    """Yield the lines of each month, with one month in memory."""
+    """Yield the lines of each month, with only one month in memory."""
     day = ds.field("local_date")
     for month in period.months():
         first, last = (dt.datetime.combine(date, dt.time.min) for date in (month.start_date, month.end_date))
@@ -421,10 +421,10 @@ def _by_month(lines: ds.Dataset, period: Period) -> Iterator[tuple[Period, pa.Ta
 
 
 def _with_reported_fields(ledgers: pd.DataFrame, reported: CashFlowReport) -> pd.DataFrame:
-    """Take names and sort codes from a report.
+    """Complete ledgers with names and sort codes from a report.
 
-    Only the report has them for ledgers without lines. A ledger with balances reports cash flow, if no line shows
-    whether it does.
+    For ledgers without lines, only the report has these fields. If no line shows whether a ledger reports cash flow, it
+    does if the report has its balances.
     """
     exact = reported.exact()
     balances = pd.concat([exact.starting_balances, exact.ending_balances])

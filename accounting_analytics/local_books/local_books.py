@@ -39,7 +39,7 @@ _HISTORY = [
     "complete", "kept", "verdict",
 ]  # fmt: skip
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-"""Start of the address of an object store, also as a path: ``s3:/``; a drive has one letter."""
+"""Start of the address of an object store, also as a path: ``s3:/``. A drive such as ``C:/`` has only one letter."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,13 +92,13 @@ class LocalBooks(VersionReader, Result):
         """Bring the books up to date with the service, and compare every month with its cash flow report.
 
         The first sync loads everything, and continues where an interrupted one ended, if the ledgers and days are still
-        the same. A later one reads the recent days again, compares each month with the service's own report, and reads
-        again what differs: on these days the cash ledgers and those that the entries in question name, and all of the
-        month where that is not enough. Entries without cash, which no report shows, are read again in all months where
-        that takes at most 100 requests, one for each ledger that is not cash and one more for each 1,000 lines. Where
-        it takes more, those of closed months are
-        read, or those of some of the ledgers, which take turns, and the result names the months that are left. Texts
-        and tags are read again by rota. One version is written; until then readers see the one before.
+        the same. A later sync reads the recent days again, and compares each month with the service's own report. Where
+        a month differs, it reads again the cash ledgers and the ledgers of the entries in question on the differing
+        days, and if that is not enough, the whole month. Entries without cash, which no report shows, are read again in
+        all months where that takes at most 100 requests, one for each ledger that is not cash and one more for each
+        1,000 lines. If it takes more, the entries of closed months are read, or the entries of some ledgers, which take
+        turns, and the result names the months that are left. Texts and tags are read again month by month, in turn. The
+        sync writes one version; until then readers see the version before.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class LocalBooks(VersionReader, Result):
             work = BooksSync(storage, client, options, versions[-1] if versions else None)
             version = work.run()
             shutil.rmtree(storage.first_load, ignore_errors=True)
-            storage.remove_unused([*versions, version])  # files of interrupted syncs
+            storage.remove_unused([*versions, version])  # files that interrupted syncs left
         self._read(version)
         months = version.month_table()
         months.insert(list(months.columns).index("complete") + 1, "read_again", months["read_at"] == version.written_at)
@@ -171,7 +171,7 @@ class LocalBooks(VersionReader, Result):
         )
 
     def as_of(self, when: When) -> LocalBooks:
-        """Return the books at a version, or the newest version at an instant or at the end of a local day.
+        """Return the books of a version, or of the newest version at an instant or at the end of a local day.
 
         Raises
         ------
@@ -297,7 +297,8 @@ class LocalBooks(VersionReader, Result):
     def compact(self, keep_days: int = 90) -> int:
         """Delete the files of old versions, and return their number.
 
-        All versions of the last `keep_days` stay, the newest of every calendar month, and those of closed periods.
+        All versions of the last `keep_days` are kept, the newest of every calendar month, and the versions of closed
+        periods.
         """
         self._require_newest()
         if not isinstance(keep_days, int) or keep_days < 1:
@@ -320,7 +321,7 @@ class LocalBooks(VersionReader, Result):
         return self.history()
 
     def summary(self) -> str:
-        """Describe days, version and proof of the last sync in one line."""
+        """Write one line of text: days, version, and proof of the last sync."""
         if self._current is None:
             return f"Local books in {self.folder}: none yet, sync first."
         version = self._version
@@ -346,8 +347,8 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     """Connect to the configured service, or to local books.
 
     Without `options` the setting ``books`` (``ACCOUNTING_ANALYTICS_BOOKS``) names a folder of local books where no
-    service is configured, or one is only in a profile while the environment names the books. They are returned in the
-    place of a client, and the functions that load take either.
+    service is configured, or one is only in a profile while the environment names the books. They are returned instead
+    of a client, and functions that load take both.
 
     Parameters
     ----------
@@ -370,12 +371,12 @@ def connect(profile: str | None = None, **options: Any) -> LedgerClient:  # noqa
     """
     if not options and (settings := load_settings(profile)).names_books():
         books = replace(open_synced(str(settings["books"])), **settings.presentation()._asdict())
-        return cast("LedgerClient", books)  # functions accept either
+        return cast("LedgerClient", books)  # functions take a client or local books
     return service_client.connect(profile, **options)
 
 
 def open_synced(folder: str | Path) -> LocalBooks:
-    """Open the books of a folder, which must have some."""
+    """Open the books of a folder. Refuse a folder without a version."""
     books = LocalBooks.open(folder)
     if books.version is None:
         raise InputError(

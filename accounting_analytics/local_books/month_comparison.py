@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class ComparedMonth(NamedTuple):
     """Comparison of a month's lines with its report, and the balances at its end.
 
-    `difference` and `incompleteness` are the reasons of a problem, each empty without one; `places` are the days and
-    ledgers of the entries in question, `ledger_ids` the ledgers whose sums differ.
+    `difference` and `incompleteness` describe problems, and are empty without a problem. `places` are the days and
+    ledgers of the entries in question, and `ledger_ids` are the ledgers whose sums differ.
     """
 
     difference: str
@@ -44,7 +44,7 @@ class ComparedMonth(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Reason of a month that is not proven; empty for a proven month."""
+        """Why the month is not proven, or "" for a proven month."""
         return self.difference or self.incompleteness
 
 
@@ -59,8 +59,8 @@ def compare_month(
 ) -> ComparedMonth:
     """Recompute a month from its lines, and compare it with the report.
 
-    The balances before it are rolled forward. The journal entries are checked too, if they are not known to be
-    complete.
+    Ending balances are the starting balances and the movement. The journal entries are also checked, unless they are
+    known to be complete.
     """
     days = reported.period
     opening = None if starting_balances is None else (days.start_date, starting_balances)
@@ -107,9 +107,9 @@ def find_incompleteness(lines: pa.Table, month: Period, scale: int) -> tuple[str
 def _find_open_entries(lines: pa.Table, month: Period, scale: int) -> list[str]:
     """Return ids of entries that do not balance or lack a line."""
     entries = ExactLines.from_frame(exact_lines(lines, month, scale=scale)).entries(month.instants())
-    texts = lines["journal_entry_line_entry_ids"]  # the same in all lines of an entry
+    texts = lines["journal_entry_line_entry_ids"]  # all lines of an entry have the same ids here
     distinct = pc.unique(texts)
-    distinct = distinct.filter(pc.not_equal(distinct, ""))  # an entry that names no line
+    distinct = distinct.filter(pc.not_equal(distinct, ""))  # the entry names none of its lines
     named = pc.split_pattern(distinct, LIST_SEPARATOR)
     is_absent = pc.invert(pc.is_in(pc.list_flatten(named), value_set=lines["id"].combine_chunks()))
     with_absent = distinct.take(pc.unique(pc.list_parent_indices(named).filter(is_absent)))

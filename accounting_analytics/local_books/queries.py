@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 _HADOOP_GLOB = re.compile(r"[*?\[\]{}]")
-"""Characters of a path that Hadoop reads as a pattern, unless a backslash precedes them."""
+"""Characters of a path that Hadoop reads as a pattern, unless a backslash is before them."""
 
 
 def scan_files(engine: str, files: Sequence[Path], schema: pa.Schema) -> Any:  # noqa: ANN401 (of engines)
-    """Read files with these columns as a frame of an engine."""
+    """Read files that have the columns of `schema` as a frame of an engine."""
     if engine not in list(_SCANS):
         raise InputError(f"engine must be one of 'pandas', {', '.join(map(repr, _SCANS))}, not {quote(engine)}")
     return _SCANS[engine]([str(file.absolute()) for file in files], schema)
@@ -65,7 +65,7 @@ def _scan_pyspark(files: list[str], schema: pa.Schema) -> Any:  # noqa: ANN401 (
     from pyspark.sql import SparkSession  # noqa: PLC0415 (an extra)
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 (an extra)
 
-    spark = SparkSession.builder.getOrCreate()  # the active one, whose workers must see the folder of the books
+    spark = SparkSession.builder.getOrCreate()  # the active session, which reads the folder
     return spark.read.schema(from_arrow_schema(schema)).parquet(*(_HADOOP_GLOB.sub(r"\\\g<0>", file) for file in files))
 
 
@@ -106,20 +106,20 @@ class BooksQueries:
 
     def __init__(self, books: ExportedBooks, *, notes: Iterable[str] = ()) -> None:
         self._notes = tuple(notes)
-        self._lock = threading.Lock()  # DuckDB refuses two queries of one connection at a time
+        self._lock = threading.Lock()  # DuckDB refuses two queries at the same time on one connection
         self._connection = connect()
         build_star_schema(self._connection, books)
         self._connection.execute(_LOCK)
 
     def query(self, text: str) -> pd.DataFrame:
-        """Run one statement that reads.
+        """Run one statement, which may only read.
 
-        Decimals become float64, and a number that would lose digits is refused; instants are in UTC.
+        Decimals become float64, and a number that would lose digits is refused. Instants are in UTC.
         """
         require_type(text, str, "query", _ALLOWED)
         with self._lock:
             self._require_one_select(text)
-            self._connection.execute("begin transaction read only")  # a SELECT may contain an INSERT
+            self._connection.execute("begin transaction read only")  # a SELECT may also contain an INSERT
             try:
                 relation = self._connection.sql(text)
                 return self._frame(relation.to_arrow_table(), relation.columns, relation.types)
@@ -144,7 +144,7 @@ class BooksQueries:
             raise InputError(f"{kind.name} is not a query, and local books are read only; {_ALLOWED}")
 
     def _frame(self, rows: pa.Table, names: list[str], types: list[Any]) -> pd.DataFrame:
-        """Convert an answer to a frame; number repeated names: ``id_1``."""
+        """Convert an answer to a frame. Repeated column names get a number: ``id_1``."""
         columns: dict[str, pd.Series[Any]] = {}
         for position, (name, dtype) in enumerate(zip(names, types, strict=True)):
             unique = next(candidate for candidate in _numbered(name) if candidate not in columns)
@@ -165,7 +165,7 @@ def _numbered(name: str) -> Iterator[str]:
 
 
 def _series(name: str, values: pa.ChunkedArray, *, is_whole: bool) -> pd.Series[Any]:
-    """Convert a column to this package's dtypes; 128-bit integers become int64."""
+    """Convert a column to this package's dtypes. Integers of 128 bits become int64."""
     try:
         if is_whole:
             values = values.cast(pa.int64())
@@ -184,7 +184,7 @@ def _series(name: str, values: pa.ChunkedArray, *, is_whole: bool) -> pd.Series[
 
 
 def _describe(error: duckdb.Error) -> str:
-    """Write DuckDB's message on one line, with advice but no query."""
+    """Write DuckDB's message on one text line, with advice and without the query."""
     reason = str(error).partition("\n\nLINE ")[0]
     reason = shorten(printable(reason.replace("\n", "; "), " "), limit=_MAX_REASON)
     return "; ".join(filter(None, [f"the query failed: {reason}", _hint(error)]))

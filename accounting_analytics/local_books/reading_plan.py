@@ -1,8 +1,8 @@
 """Plan of a sync: days and ledgers to read again.
 
-These are entries without cash, a line of each ledger, and the days that differ from a report. One request returns up to
-1,000 lines of a ledger, of all days. So the entries without cash of all days, which no report shows, take about one
-request for each ledger that is not cash; they are read as far as 100 requests reach.
+A sync reads entries without cash, a line of each ledger, and the days that differ from a report. One request returns up
+to 1,000 lines of a ledger, from all days. So entries without cash, which no report shows, take about one request for
+each ledger that is not cash. At most 100 requests are made for them.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ def touch_cash(lines: pa.Table, cash: Iterable[str]) -> pa.ChunkedArray:
 
 
 class LineSurvey(NamedTuple):
-    """Months and times of the lines of local books.
+    """Months and instants of the lines of local books.
 
     `without_cash` counts the lines of entries without cash, with a row for each month and a column for each ledger.
-    `ends` are the instants of the first and last line of each ledger in each month with lines.
+    `ends` has the instants of each ledger's first and last line in each month with lines.
     """
 
     without_cash: pd.DataFrame
     ends: Mapping[str, Sequence[dt.datetime]]
 
     def days_with_a_line(self, ledger_ids: Iterable[str], month: Period) -> dict[str, Period]:
-        """Return days with a line of each ledger: a month, extended if necessary."""
+        """Return, for each ledger, days that have a line: the month, extended if necessary."""
         return {ledger_id: self._with_a_line(self.ends.get(ledger_id, ()), month) for ledger_id in ledger_ids}
 
     @staticmethod
     def _with_a_line(instants: Sequence[dt.datetime], month: Period) -> Period:
-        """Extend a month to the nearest of some instants."""
+        """Extend a month to the nearest instant, if it contains none."""
         if not instants or any(month.contains(instant) for instant in instants):
             return month
         middle = month.instants()[0][0] + dt.timedelta(days=month.days / 2)
@@ -70,7 +70,7 @@ class LineSurvey(NamedTuple):
 
 
 def survey_lines(copy: WorkingCopy, months: Iterable[Period], cash: Sequence[str]) -> LineSurvey:
-    """Find the months and times of the lines of some months."""
+    """Count lines of entries without cash, and find the first and last instants, by month and ledger."""
     counts, ends = {}, defaultdict[str, list[dt.datetime]](list)
     for month in months:
         lines = copy.read(month.month, ["ledger_id", "journal_entry_id", "datetime"])
@@ -83,7 +83,7 @@ def survey_lines(copy: WorkingCopy, months: Iterable[Period], cash: Sequence[str
 
 
 def places_of(lines: pa.Table, time_zone: str) -> frozenset[tuple[dt.date, str]]:
-    """Return local days and ledgers of lines, with known opposing ledgers."""
+    """Return the local days and ledgers of lines, also with the opposing ledgers that lines state."""
     days = [instant.date() for instant in with_local_dates(lines, time_zone)["local_date"].to_pylist()]
     places = {*zip(days, lines["ledger_id"].to_pylist(), strict=True)}
     if "opposing_ledger_ids" in lines.column_names:
@@ -95,7 +95,7 @@ def places_of(lines: pa.Table, time_zone: str) -> frozenset[tuple[dt.date, str]]
 def days_to_read(
     places: Iterable[tuple[dt.date, str]], cash: set[str], lines: pa.Table, zone_name: str
 ) -> list[Period]:
-    """Return the days of places as ranges, or as one for fewer requests."""
+    """Return the days of places as ranges, or as one range if that takes fewer requests."""
     places = set(places)
     days = merge_days(DayRange(day, day) for day, _ in places)
     if not days:
@@ -135,7 +135,7 @@ def plan_reading(
 
 
 def _choose_closed(months: Sequence[Period], counts: pd.DataFrame, closed: Iterable[Period]) -> list[DayRange]:
-    """Choose closed months, from the first, while they can be read."""
+    """Choose closed months, from the earliest, that 100 requests can read."""
     chosen: list[DayRange] = []
     days = [DayRange.of_period(period) for period in closed]
     for month in months:
@@ -147,7 +147,7 @@ def _choose_closed(months: Sequence[Period], counts: pd.DataFrame, closed: Itera
 
 
 def _group(requests: pd.Series[float]) -> list[list[str]]:
-    """Group ledgers by 100 requests; omit a ledger that needs more alone."""
+    """Group ledgers so that each group takes at most 100 requests. Leave out a ledger that alone needs more."""
     groups: list[list[str]] = [[]]
     for ledger_id, needed in requests[requests <= MOST_REQUESTS].items():
         if requests[groups[-1]].sum() + needed > MOST_REQUESTS:

@@ -1,8 +1,8 @@
 """The folder of local books: a Delta table of lines, and charts of accounts.
 
-The table has one Parquet file a month. Each commit of the table carries a version as text, with the SHA-256 of it and
-of those before: an edited, removed or foreign commit is found. Each file is named after the SHA-256 of its bytes, which
-is checked whenever it is read.
+The table has one Parquet file a month. Each commit of the table contains a version as text, with a SHA-256 of this
+version and all versions before, so that an edited, removed or foreign commit is found. Each file is named after the
+SHA-256 of its bytes, which is checked whenever it is read.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def load_metadata(count: int, days: Period, ledger_ids: Iterable[str], scale: in
 
 
 class BooksFolder:
-    """The folder of local books; a path that deltalake misreads is refused."""
+    """The folder of local books. A path that deltalake misreads is refused."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -98,7 +98,7 @@ class BooksFolder:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the folder for one writer; refuse another writer."""
+        """Lock the folder for one writer. Refuse a second writer."""
         lock = FileLock(self.folder / "books.lock", timeout=0)
         with _naming_folder(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -118,9 +118,9 @@ class BooksFolder:
         return [version for version, _ in self._commits()]
 
     def _commits(self) -> Iterator[tuple[Version, str]]:
-        """Yield each version with a digest of it and all before.
+        """Yield each version with a digest of this version and all versions before.
 
-        The files of the log are read here: where the path has a # or ?, history() of deltalake is empty.
+        The files of the log are read directly, because history() of deltalake is empty if the path has a # or ?.
         """
         digest = ""
         for number, path in enumerate(sorted(self._log.glob("*.json"))):
@@ -145,7 +145,7 @@ class BooksFolder:
             yield version, digest
 
     def commit(self, version: Version) -> None:
-        """Write the next version completely or not at all; its files exist."""
+        """Write the next version completely or not at all. Its files must exist."""
         commits = list(self._commits())
         if len(commits) != version.number:
             raise ChangedWhileReadingError(
@@ -187,7 +187,7 @@ class BooksFolder:
                 raise InputError(f"{table} cannot be written ({reason}); the books are unchanged") from error
 
     def save(self, name: str, rows: pa.Table) -> StoredFile:
-        """Write a file; it belongs to no version before a commit."""
+        """Write a file. It belongs to no version until a commit."""
         buffer = pa.BufferOutputStream()
         pq.write_table(rows.combine_chunks(), buffer, compression="zstd", compression_level=1)
         content = buffer.getvalue()
@@ -200,7 +200,7 @@ class BooksFolder:
         return file
 
     def path(self, file: StoredFile) -> Path:
-        """Return the path of a file; refuse a changed file."""
+        """Return the path of a file. Refuse a changed file."""
         path = self.folder / file.path
         try:
             with path.open("rb") as opened:
@@ -242,7 +242,7 @@ class BooksFolder:
         return all((self.folder / file.path).exists() for file in (version.ledgers, *version.files.values()))
 
     def remove_unused(self, kept: Iterable[Version]) -> int:
-        """Delete the files that no kept version has; return their number."""
+        """Delete the files that no kept version has, and return their number."""
         names = {file.path for version in kept for file in (version.ledgers, *version.files.values())}
         paths = [path for name in (_LINES, _LEDGERS) for path in (self.folder / name).glob("*.parquet*")]
         unused = [path for path in paths if f"{path.parent.name}/{path.name}" not in names]
@@ -256,7 +256,7 @@ def _commit_name(number: int) -> str:
 
 
 def _commit_info(commit: Path) -> dict[str, Any]:
-    """Read the commitInfo of a commit's file; empty if it has none."""
+    """Read the commitInfo of a commit's file, or return {} if it has none."""
     try:
         actions = [json.loads(line) for line in commit.read_bytes().splitlines()]
     except (OSError, ValueError) as error:
@@ -270,7 +270,7 @@ def _digest_of(before: str, text: str) -> str:
 
 @contextmanager
 def _naming_folder(folder: Path) -> Iterator[None]:
-    """Name the folder in an error of the file system."""
+    """Add the folder to an error of the file system."""
     try:
         yield
     except OSError as error:
@@ -278,9 +278,9 @@ def _naming_folder(folder: Path) -> Iterator[None]:
 
 
 _KEYS = ["ledger_id", "journal_entry_id", "datetime"]
-"""Columns that choose lines."""
+"""Columns that a `Choice` reads."""
 Choice: TypeAlias = "Callable[[pa.Table], pa.ChunkedArray]"
-"""Function that marks the chosen lines of a table."""
+"""A function that marks the chosen lines of a table."""
 
 
 class WorkingCopy:
@@ -293,7 +293,7 @@ class WorkingCopy:
         self._arrived: dict[str, str] = {}
 
     def read(self, month: str, columns: list[str] | None = None) -> pa.Table:
-        """Read line entries of a month, or some of their columns."""
+        """Read the line entries of a month, or only some columns."""
         if month in self.files:
             return self._folder.read(self.files[month], columns)
         return self._empty if columns is None else self._empty.select(columns)
@@ -304,7 +304,7 @@ class WorkingCopy:
         return pa.concat_tables([self._empty, *tables])
 
     def replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> None:
-        """Replace the lines of some days: all, or the chosen ones."""
+        """Replace all lines of some days, or only the chosen lines."""
         for month in days.months():
             new = lines_within(lines, month).cast(self._empty.schema)
             if chosen is not None and not new.num_rows and not self._has_any(month, chosen):
@@ -313,7 +313,7 @@ class WorkingCopy:
             replaced = are_within(before, month)
             if chosen is not None:
                 replaced = pc.and_(replaced, chosen(before))
-            # a line that moved to another month may have moved back
+            # a line that moved to another month may have moved back here
             is_same = month.month in self.files and not self._arrived and before.filter(replaced).equals(new)
             if not is_same:
                 self._save(month, before, before.filter(pc.invert(replaced)), new)
@@ -324,7 +324,7 @@ class WorkingCopy:
         return month.month not in self.files or bool(pc.any(chosen(keys)).as_py())
 
     def add(self, days: Period, lines: pa.Table) -> pa.Table:
-        """Add lines of new ledgers; return the other lines of their entries."""
+        """Add lines of new ledgers, and return the other lines of the same entries."""
         others = [self._empty]
         for month in days.months():
             before, new = self.read(month.month), lines_within(lines, month).cast(self._empty.schema)
@@ -333,7 +333,7 @@ class WorkingCopy:
         return pa.concat_tables(others)
 
     def remove_moved(self) -> None:
-        """Remove lines that moved to another month from their former month."""
+        """Remove lines that moved to another month from the month that had them before."""
         moved, self._arrived = self._arrived, {}
         for name in list(self.files) if moved else ():
             found = self.read(name, ["id"])["id"]
@@ -345,7 +345,7 @@ class WorkingCopy:
                 self.files[name] = self._folder.save_month(name, kept)
 
     def _save(self, month: Period, before: pa.Table, kept: pa.Table, new: pa.Table) -> None:
-        """Write a month of new and kept lines, unless it stays the same."""
+        """Write a month with its new and kept lines, unless the month stays the same."""
         name = month.month
         after = sort_lines(pa.concat_tables([kept.filter(pc.invert(_are_in(kept["id"], new["id"]))), new]))
         if name in self.files:

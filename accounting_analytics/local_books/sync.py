@@ -1,7 +1,7 @@
 """The sync of local books: each month is compared with its report.
 
-Where a month differs, the cash ledgers and those of the entries in question are read again on the differing days, and
-all of the month if it still differs. Lines that a report cannot show are read by rota.
+If a month differs, the cash ledgers and the ledgers of the entries in question are read again on the differing days,
+and if it still differs, the whole month. Lines that a report cannot show are read again month by month, in turn.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class BooksSync:
         return instant
 
     def _choose_zone(self) -> str:
-        """Choose the zone at the first sync; later refuse another."""
+        """Choose the time zone at the first sync. In later syncs, refuse another zone."""
         asked, last = self._options.time_zone, self._last
         if last is None:
             chosen = choose_zone(asked, self._client.time_zone)
@@ -102,7 +102,7 @@ class BooksSync:
         return last.time_zone
 
     def _require_same_books(self, last: Version) -> None:
-        """Refuse a client of another instance or scale; note another address."""
+        """Refuse a client of another instance or scale. Write a note if the address is another."""
         client = self._client
         if (client.instance_id, client.scale) != (last.instance_id, last.scale):
             hint = f"state scale={last.scale}, or " if client.instance_id == last.instance_id else ""
@@ -114,10 +114,10 @@ class BooksSync:
             self.notes += (f"The service is at {client.base_url} now; it was at {last.base_url}.",)
 
     def _compare_months(self) -> None:
-        """Compare every month with the service's report; read differences again.
+        """Compare every month with the service's report, and read differing months again.
 
-        A ledger that is found later, or a line that moved, changes months that were compared before: these are compared
-        again.
+        A ledger that is found later, or a line that moved, may change months that were compared before. Such months are
+        compared again.
         """
         starting: dict[int, Balances | None] = {self._lines.period.start_date.toordinal(): None}
         due = self._lines.period.months()
@@ -135,9 +135,9 @@ class BooksSync:
             self._months[name] = MonthRecord(self._lines.read_at[name], complete=False, problem=_UNSTABLE)
 
     def _compare(self, month: Period, starting: Balances | None) -> Balances:
-        """Compare a month; return the balances at its end.
+        """Compare a month, and return the balances at its end.
 
-        If it differs, the entries in question are read again, then all days, then the ledgers.
+        If the month differs, the entries in question are read again, then all days, then the ledgers.
         """
         name, is_first = month.month, month.start_date == self._lines.period.start_date
         record = self._record_if_same(month, starting)
@@ -179,7 +179,7 @@ class BooksSync:
     def _record_if_same(self, month: Period, starting: Balances | None) -> MonthRecord:
         """Return the record of a month that agreed, if nothing changed since.
 
-        Lines, ledgers and balances before must be the same; otherwise a record without report is returned. The file is
+        Lines, ledgers and starting balances must be the same, else a record without a report is returned. The file is
         checked, although its lines are not read.
         """
         last, name, other = self._last, month.month, MonthRecord(self._at, complete=False)
@@ -188,7 +188,7 @@ class BooksSync:
         self._folder.path(last.files[name])
         record = last.months[name]
         earlier = last.months.get((month.start_date - DAY).strftime("%Y-%m"))
-        if earlier is None:  # the balances at the start of the books are those of the report, or none
+        if earlier is None:  # at the start of the books, the report states the balances, or there are none
             is_first = month.start_date == self._lines.period.start_date
             same_start = is_first and self._lines.reaches_back == last.reaches_back
         else:
@@ -207,7 +207,7 @@ class BooksSync:
             self._lines.read_entries(month, cash | (compared.ledger_ids & {*self._lines.ledgers["id"]}))
 
     def _take_anchor(self, reported: CashFlowReport) -> None:
-        """Keep the reported starting balances of books with earlier lines."""
+        """Keep the starting balances that the service reports, for books with earlier lines."""
         balances = reported.exact().starting_balances
         found = dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
         if self._anchor and found != self._anchor:

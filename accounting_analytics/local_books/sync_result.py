@@ -70,14 +70,14 @@ class SyncResult(Result):
         return self.months
 
     def summary(self) -> str:
-        """Summarize version, proof and changes in one line."""
+        """Write one line of text: version, proof and changes."""
         lines = int(self.months["lines"].sum())
         changes = f"{lines:,} lines loaded" if self.changes is None else self._describe_changes(self.changes)
         alarms = f" {count_of(len(self.alarms), 'closed period')} changed." if self.alarms else ""
         return f"Version {self.version}: {self.verdict}. {changes.rstrip('.')}.{alarms} {self.requests:,} requests."
 
     def _describe_changes(self, changes: Drift) -> str:
-        """Describe changes, and parts that were not read again."""
+        """Describe the changes, and the parts that were not read again."""
         found = changes.summary() if len(changes.frame) else "No changed line was found."
         if self.unread_entries:
             found += f" Entries without cash of {_describe_months(self.unread_entries)} were not all read again."

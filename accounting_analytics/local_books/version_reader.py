@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class VersionReader:
-    """Reads one version of books: the newest at first use, or a chosen one."""
+    """Reader of one version of books: the newest version at first use, or a chosen version."""
 
     folder: Path
     _chosen: Version | None = None
@@ -51,7 +51,7 @@ class VersionReader:
 
     @cached_property
     def _current(self) -> Version | None:
-        """The version that is read; None before the first sync."""
+        """The version that is read, or None before the first sync."""
         versions = [] if self._chosen else self._storage.versions()
         return self._chosen or (versions[-1] if versions else None)
 
@@ -75,12 +75,12 @@ class VersionReader:
 
     @property
     def version(self) -> int | None:
-        """Number of the version, from 0; None before the first sync."""
+        """Number of the version, from 0, or None before the first sync."""
         return None if self._current is None else self._current.number
 
     @property
     def synced_at(self) -> dt.datetime:
-        """Start of the version's last sync, in UTC: the service may have changed since."""
+        """Start of the version's last sync, in UTC. The service may have changed since then."""
         return self._version.synced_at
 
     @property
@@ -95,7 +95,7 @@ class VersionReader:
 
     @property
     def time_zone(self) -> str:
-        """Zone that days are counted in."""
+        """Time zone in which days are counted."""
         return self._version.time_zone
 
     @property
@@ -105,12 +105,12 @@ class VersionReader:
 
     @property
     def books_start(self) -> dt.date | None:
-        """First day, if no ledger has an earlier line, so that sums since then are balances; else None."""
+        """First day of the books, if no ledger has an earlier line, so that sums since then are balances, else None."""
         return self.period.start_date if self._version.reaches_back else None
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Age of the books, and proof of the last sync; empty before the first sync."""
+        """Notes on the age of the books, and on the proof of the last sync. There are none before the first sync."""
         if self._current is None:
             return ()
         version = self._current
@@ -223,7 +223,7 @@ class VersionReader:
         return books.with_proofs(self.month_proofs(days), self.version, self.source)
 
     def _scan(self, engine: str, chart: pd.DataFrame, period: Period | None, **options: Any) -> Books:  # noqa: ANN401
-        """Return books that an engine reads from files with checked digests."""
+        """Make books that an engine reads from the version's files, after a check of their digests."""
         files = [self._storage.path(file) for _, file in sorted(self._version.files.items())]
         metadata = load_metadata(self._version.lines, self.period, chart["id"], self.scale)
         frame = scan_files(engine, files, table_schema(self.scale))
@@ -248,7 +248,7 @@ class VersionReader:
         return lines_within(self._storage.read_lines(self._version, [month.month for month in days.months()]), days)
 
     def _require_days(self, period: Period) -> Period:
-        """Return days in the books' zone; refuse days outside the books."""
+        """Return the period. Refuse days in another time zone, or outside the books."""
         require_type(period, Period, "period", "Period('2026-01-01', '2026-03-31', books.time_zone) is one")
         if period.time_zone != self.time_zone:
             raise PeriodError(f"the period is in {period.time_zone}, the local books have days in {self.time_zone}")
@@ -265,9 +265,9 @@ class VersionReader:
     def report(self, period: Period, *, tag_ids: Iterable[str] = (), allow_partial: bool = False) -> CashFlowReport:
         """Recompute the cash flow report of some days from the line entries.
 
-        Starting balances are summed since the books begin; where they do not reach back, they are those that the
-        service reported at the first day, rolled forward. With `allow_partial` a report of lines that are known to be
-        incomplete is marked as such, and not refused.
+        Starting balances are summed since the books begin. If the books have earlier lines at the service, they are the
+        balances that the service reported at the first day, plus the movement since. With `allow_partial`, a report of
+        lines that are known to be incomplete is marked as partial, and not refused.
 
         Raises
         ------
@@ -291,7 +291,7 @@ class VersionReader:
 
     @property
     def source(self) -> str:
-        """Service and instance that were copied."""
+        """Service and instance of which the books are a copy."""
         return f"{self._version.base_url} {self._version.instance_id}"
 
     @cached_property

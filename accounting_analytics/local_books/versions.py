@@ -35,9 +35,10 @@ class StoredFile(NamedTuple):
 class MonthRecord(msgspec.Struct, frozen=True):
     """Record of a month: time of its reading, and agreement with the service's report.
 
-    `problem` says why the lines differ from the report, or why its journal entries are not complete; it is empty if
-    they are complete and agree. `report` is the SHA-256 of the report that was compared, and `ending` are the balances
-    of the cash ledgers at its end: while report, lines, ledgers and the balances before are the same, so is the rest.
+    `problem` says why the lines differ from the report, or why journal entries are not complete. It is empty if the
+    lines are complete and agree. `report` is the SHA-256 of the compared report, and `ending` are the balances of the
+    cash ledgers at the end of the month. While report, lines, ledgers and starting balances are the same, so is the
+    record.
     """
 
     read_at: dt.datetime
@@ -80,10 +81,10 @@ class LineChanges(msgspec.Struct, frozen=True):
 class Version(msgspec.Struct, frozen=True):
     """A version of the books, as stored in the log of its table.
 
-    `files` are the files of lines by month, and `ledgers` is that of the chart of accounts. `synced_at` is the start of
-    the last sync, which compared every month; closing some days is a version too. `reaches_back` is true if no ledger
-    has a line before the first day. `anchor` are the cash balances that the service reported at the start of the first
-    day.
+    `files` are the files of lines by month, and `ledgers` is the file of the chart of accounts. `synced_at` is the
+    start of the last sync, which compared every month. Closing a period also makes a version. `reaches_back` is true if
+    no ledger has a line before the first day. `anchor` are the cash balances that the service reported at the start of
+    the first day.
     """
 
     number: int
@@ -162,11 +163,11 @@ class Version(msgspec.Struct, frozen=True):
         return pd.DataFrame(rows, columns=columns).astype(instants)
 
     def changed_months(self, later: Version) -> list[str]:
-        """Return the months with another file in a later version."""
+        """Return the months whose file is another one in a later version."""
         return sorted(month for month, file in later.files.items() if self.files.get(month) != file)
 
     def describe_held(self, period: Period) -> str:
-        """Say which days of a period the books have, with advice."""
+        """Say which days of a period the books have, with advice for the missing days."""
         first, last = max(period.start_date, self.start_date), min(period.end_date, self.end_date)
         held = f"for the days that they have, use {first}/{last}; " if first <= last else ""
         earlier = [f"start_date='{period.start_date}'"] if period.start_date < self.start_date else []
@@ -178,12 +179,12 @@ class Version(msgspec.Struct, frozen=True):
 
 
 def find_version(versions: Sequence[Version], when: When) -> Version:
-    """Find a version by number, or the newest at a time.
+    """Find a version by number, or the newest version at a time.
 
-    A local day means its end.
+    A local day means the end of the day.
     """
     if isinstance(when, np.integer) or (isinstance(when, str) and when.isdecimal()):
-        when = int(when)  # also the cell of a frame
+        when = int(when)  # also NumPy integers, from a cell of a frame
     if isinstance(when, int):
         found = [version for version in versions if version.number == when]
     else:
@@ -196,7 +197,7 @@ def find_version(versions: Sequence[Version], when: When) -> Version:
 
 
 def _instant(when: str | dt.date, time_zone: str) -> dt.datetime:
-    """Convert a text or local time to an instant; days mean their end."""
+    """Convert a text or local time to an instant. A day means the end of the day."""
     if isinstance(when, str) and ("T" in when or ":" in when):
         try:
             when = dt.datetime.fromisoformat(when)
