@@ -31,7 +31,7 @@ TEXT = pa.string()
 INSTANT = pa.timestamp("us", "UTC")
 LOCAL_DATE = pa.timestamp("us")
 AMOUNT = arrow_type(DEFAULT_SCALE)
-"""Placeholder for amounts; line_schema() sets the scale of the load."""
+"""Placeholder type of amounts: line_schema() sets the scale of the load."""
 
 _ARROW_TYPES = {
     column_conversion.TEXT: TEXT,
@@ -45,9 +45,9 @@ _DTYPES = {TEXT: column_conversion.TEXT, INSTANT: column_conversion.INSTANT, pa.
 class LineColumn(NamedTuple):
     """A column of line entries.
 
-    `path` is its field on the wire: ``amount``, ``transaction.amount``, or ``tags.id`` for the id of each tag; empty
-    where it is calculated. :data:`AMOUNT` as `type` takes the scale of the load, and a list on the wire becomes text.
-    The field is sent only if `expand` names the `expansion`.
+    `path` is the field in a response: ``amount``, ``transaction.amount``, or ``tags.id`` for the id of each tag. It is
+    empty for a calculated column. The type :data:`AMOUNT` takes the scale of the load, and a list in a response becomes
+    text. The service sends the field only if `expand` names the `expansion`.
     """
 
     name: str
@@ -95,17 +95,17 @@ def require_in_period(table: pa.Table, period: Period, where: str) -> None:
 def lines_within(table: pa.Table, period: Period) -> pa.Table:
     """Return the lines whose local date is in the period."""
     inside = are_within(table, period)
-    return table if pc.all(inside).as_py() else table.filter(inside)  # a filter copies all columns
+    return table if pc.all(inside).as_py() else table.filter(inside)  # no filter if not needed: it copies all columns
 
 
 def with_local_dates(table: pa.Table, time_zone: str) -> pa.Table:
-    """Add the local date of each line beside its instant."""
+    """Add the local date of each line in a column after its instant."""
     dates = pa.array(local_midnights(table["datetime"].to_pandas(), time_zone), LOCAL_DATE)
     return table.add_column(table.column_names.index("datetime") + 1, "local_date", dates)
 
 
 def remove_repeats(table: pa.Table) -> tuple[pa.Table, int]:
-    """Remove and count repeated lines, in any order; refuse contradictory ones."""
+    """Remove and count repeated lines, in any order. Refuse lines with one id and different content."""
     if are_distinct(table["id"]):
         return table, 0
     lines = table.group_by(table.column_names, use_threads=False).aggregate([])
@@ -120,7 +120,7 @@ def remove_repeats(table: pa.Table) -> tuple[pa.Table, int]:
 
 
 def sort_lines(table: pa.Table) -> pa.Table:
-    """Sort lines by (datetime, id); do not copy sorted lines, as most are."""
+    """Sort lines by (datetime, id). Lines that are already sorted, as most are, are not copied."""
     if table.num_rows < 2 or _is_sorted(table["datetime"], table["id"]):  # noqa: PLR2004 (one line is sorted)
         return table
     return table.sort_by([("datetime", "ascending"), ("id", "ascending")])
@@ -137,7 +137,7 @@ def _is_sorted(instants: pa.ChunkedArray, ids: pa.ChunkedArray) -> bool:
 def are_within(table: pa.Table, period: Period) -> pa.ChunkedArray:
     """Mark the lines in the period."""
     intervals = (_is_between(table["datetime"], start, end) for start, end in period.instants())
-    return reduce(pc.or_, intervals, pc.is_null(table["datetime"]))  # an instant is never null
+    return reduce(pc.or_, intervals, pc.is_null(table["datetime"]))  # no line has a null instant
 
 
 def _is_between(instants: pa.ChunkedArray, start: dt.datetime, end: dt.datetime | None) -> pa.ChunkedArray:
@@ -178,5 +178,5 @@ def _floats(table: pa.Table, name: str) -> npt.NDArray[np.float64]:
 
 
 def _dtype(kind: pa.DataType) -> ExtensionDtype | None:
-    """Return the dtype of a column; decimals keep their Arrow type."""
+    """Return the dtype of a column. Decimals keep their Arrow type."""
     return pd.ArrowDtype(kind) if pa.types.is_decimal(kind) else _DTYPES.get(kind)

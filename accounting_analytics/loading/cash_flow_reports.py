@@ -85,7 +85,7 @@ class ReportWithDigest(NamedTuple):
 
 
 def load_report_if_changed(client: LedgerClient, period: Period, digest: str) -> ReportWithDigest | None:
-    """Load the report of a period; None if its digest is known."""
+    """Load the report of a period, or return None if its digest equals `digest`."""
     read_at = dt.datetime.now(dt.UTC)
 
     def decode_changed(content: bytes) -> tuple[str, wire.CashFlowReport | None]:
@@ -136,7 +136,7 @@ def _to_report(
 
 
 class _WireTables:
-    """Tables of a response with exact amounts; counts amounts with rounding noise."""
+    """Converter of a response to tables with exact amounts. It counts amounts with rounding noise."""
 
     def __init__(self, client: LedgerClient, where: str) -> None:
         self._scale = client.scale
@@ -154,9 +154,9 @@ class _WireTables:
     def table(
         self, kind: type[Table], records: Sequence[msgspec.Struct], *, subject: str = "", **given: Sequence[Any]
     ) -> pd.DataFrame:
-        """Create a table from wire records; `given` replaces columns.
+        """Create a table from wire records. Columns in `given` replace fields.
 
-        Fields have the names of columns. Messages identify a record by the `subject` and its first column.
+        Fields and columns have the same names. Messages identify a record by `subject` and its first column.
         """
         columns = {name: given.get(name) or [getattr(record, name) for record in records] for name in kind.dtypes()}
         ids = next(iter(columns.values()))

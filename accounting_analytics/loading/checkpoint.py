@@ -1,9 +1,9 @@
-"""Storage of the finished windows of a load: memory, or a checkpoint folder.
+"""Stores for the finished windows of a load: memory, or a checkpoint folder.
 
 With a checkpoint a load that failed or was killed continues where it stopped. A window is one Parquet file whose
-metadata state its ledger and days. It appears under its name, which is its digest, only when it is complete and on
-disk, so there is no other state that could disagree with it. ``manifest.json`` binds the folder to one service,
-instance and request. No file is named after an id.
+metadata state its ledger and days. The file gets its name, which is its digest, only when it is complete and on
+disk, so that no further record of finished windows is needed. ``manifest.json`` binds the folder to one service,
+instance and request. No file name contains an id.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _ROWS_PER_GROUP = 1000
 
 
 class WindowStore:
-    """The finished windows of a load, in memory; a context manager that ends with the load.
+    """The finished windows of a load in memory, as a context manager that ends with the load.
 
     Attributes
     ----------
@@ -62,32 +62,32 @@ class WindowStore:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Close nothing."""
+        """Do nothing: memory needs no closing."""
 
     def save(self, finished: FinishedWindow) -> FinishedWindow:
-        """Save a window; afterwards it is as safe as the store allows."""
+        """Save a finished window."""
         self.windows.append(finished)
         return finished
 
     def discard(self, stale: Iterable[FinishedWindow]) -> None:
-        """Remove windows that are outdated."""
+        """Remove windows whose lines have changed since."""
         for window in stale:
             self.windows.remove(window)
 
     def recovery_hint(self, *, may_succeed: bool) -> str:
-        """Name safe lines after a failure, and how to continue, for messages."""
+        """Say, for a message after a failure, which lines are saved and how to continue."""
         advice = ": load again (the first sync of local books continues where it failed)" if may_succeed else ""
         return f"nothing was kept{advice}"
 
 
 class _Manifest(msgspec.Struct):
-    """Request to which a checkpoint belongs."""
+    """The request to which a checkpoint belongs."""
 
     load: dict[str, Any]
 
 
 class _WindowMetadata(msgspec.Struct):
-    """Metadata of a window in its file."""
+    """Metadata of a window that its file states."""
 
     ledger_id: str
     start_date: dt.date
@@ -100,7 +100,7 @@ class _WindowMetadata(msgspec.Struct):
 class Checkpoint(WindowStore):
     """A folder with the finished windows of one request, used by one load at a time.
 
-    The folder is created if it does not exist; an existing one must be empty or a checkpoint of the same request.
+    The folder is created if it does not exist. An existing folder must be empty or a checkpoint of the same request.
     """
 
     def __init__(self, folder: Path, request: LoadRequest) -> None:
@@ -123,7 +123,7 @@ class Checkpoint(WindowStore):
             try:
                 self._bind()
                 self._find_windows()
-            except BaseException:  # also when interrupted: the checkpoint must not stay locked
+            except BaseException:  # also after an interrupt: the checkpoint must not stay locked
                 self._lock.release()
                 raise
         return self
@@ -153,7 +153,7 @@ class Checkpoint(WindowStore):
         return super().save(replace(finished, read_table=partial(self._read_table, path), path=path))
 
     def discard(self, stale: Iterable[FinishedWindow]) -> None:
-        """Delete windows that are outdated."""
+        """Delete windows whose lines have changed since."""
         for window in stale:
             super().discard([window])
             if window.path is not None:
@@ -163,7 +163,7 @@ class Checkpoint(WindowStore):
             sync_folder(self.folder)
 
     def recovery_hint(self, *, may_succeed: bool) -> str:
-        """Name safe windows on disk, and how to continue, for messages."""
+        """Say, for a message after a failure, which windows are on disk and how to continue."""
         lines = sum(window.counts.lines for window in self.windows)
         when = "" if may_succeed else "once the cause is removed, "
         return (
@@ -180,7 +180,7 @@ class Checkpoint(WindowStore):
             )
 
     def _bind(self) -> None:
-        """Bind a new folder to the request, or check an existing one."""
+        """Write the request to a new folder, or compare an existing folder with the request."""
         path = self.folder / MANIFEST
         remove_temporary_files(path)
         if not path.exists():
@@ -221,7 +221,7 @@ class Checkpoint(WindowStore):
         return pq.ParquetFile(content).read(use_threads=False).replace_schema_metadata(None)
 
     def _read_content(self, path: Path) -> bytes:
-        """Read a window's file and check its digest: Parquet readers may crash."""
+        """Read a window's file and check its digest, because Parquet readers may crash on damaged files."""
         with self._usable():
             content = path.read_bytes()
         if path.name != _name(content):
@@ -233,7 +233,7 @@ class Checkpoint(WindowStore):
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Name the folder and the saved windows if the disk fails."""
+        """Turn an error of the disk into one that names the folder and the saved windows."""
         try:
             yield
         except OSError as error:
@@ -245,5 +245,5 @@ class Checkpoint(WindowStore):
 
 
 def _name(content: bytes | pa.Buffer) -> str:
-    """Name the file of a window by its digest."""
+    """Return the file name of a window, from the digest of its content."""
     return f"window-{hashlib.blake2b(content, digest_size=16).hexdigest()}.parquet"

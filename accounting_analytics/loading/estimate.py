@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     from accounting_analytics.loading.request import LoadRequest, Window
 
 DOCUMENTED_RATE = 320.0
-"""Requests per minute that the service allows an instance, by its documentation."""
+"""Requests per minute that the service allows an instance, according to its documentation."""
 _MANY_REQUESTS = 1000
-"""More requests than these are announced."""
+"""More requests than this number are announced."""
 _SAMPLE, _FEWEST = 16, 3
-"""Fewest requests, and windows with a page, from which the other windows are estimated by the median.
+"""With this many requests, and windows with a page, the median of these windows is the estimate for all others.
 
 The notice appears by the 20th page, while other threads send their requests.
 """
 _SHORTEST = 0.5
-"""Days; a few hours do not show the number of lines of a day."""
+"""Least number of read days: a few hours do not show how many lines a day has."""
 _SPARE_REQUESTS = 1.1
 """Factor for windows that end within a page, and for the newest days, which are read again."""
 
@@ -37,8 +37,8 @@ _SPARE_REQUESTS = 1.1
 class DensityEstimate(NamedTuple):
     """Estimated lines in the rest of a window, from one page.
 
-    `rest` are the unread days, if the service continues in order of time; `read_days` are the days read since the start
-    of the window. The service may put fewer lines on a page than requested.
+    `rest` are the unread days, if the service continues in order of time. `read_days` is the number of days that were
+    read from the start of the window. The service may put fewer lines on a page than requested.
     """
 
     lines_per_day: float
@@ -48,15 +48,15 @@ class DensityEstimate(NamedTuple):
 
     @classmethod
     def from_page(cls, instants: pa.ChunkedArray, window: Period, last_day: dt.date = dt.date.max) -> Self | None:
-        """Estimate from the instants of a page; None if they are unordered.
+        """Estimate from the instants of a page, or return None if they are not in order.
 
-        Few lines are expected after `last_day`, although the window may have them.
+        After `last_day` few lines are expected, although the window may have later days.
         """
         count = len(instants)
         if count < 2 or not pc.all(pc.less_equal(instants[:-1], instants[1:])).as_py():  # noqa: PLR2004 (no interval)
             return None
         start, end = instants[0].as_py(), instants[-1].as_py()
-        lines_per_day = count / max((end - start) / DAY, 1)  # hours of one day do not predict the next day
+        lines_per_day = count / max((end - start) / DAY, 1)  # a few hours of a day do not predict the next day
         days = zone(window.time_zone)
         last_read = local_date(end, days)
         first_unread = min(max(last_read, window.start_date), window.end_date)
@@ -72,16 +72,16 @@ class DensityEstimate(NamedTuple):
     def pages_after(self, number: int) -> float:
         """Estimate the remaining pages of a window after `number` pages.
 
-        The density is that of this page, or of all pages read if that is higher.
+        The estimate uses the density of this page, or of all read pages if that is higher.
         """
         return max(self.pages, 1, self.rest.days * number / max(self.read_days, _SHORTEST))
 
 
 class RequestsToCome:
-    """The remaining requests of a load, estimated from its pages; any thread adds pages.
+    """The remaining requests of a load, estimated from its pages. Any thread may add pages.
 
-    The load begins with `windows`. A page shows the remaining pages of its window, even if that is split; the windows
-    of a split show the error of that estimate.
+    The load begins with `windows`. A page shows how many pages of its window remain, even if the window is split. The
+    windows of a split show how wrong that estimate was.
     """
 
     def __init__(self, request: LoadRequest, windows: Iterable[Window]) -> None:
@@ -98,7 +98,7 @@ class RequestsToCome:
             self._pages |= dict.fromkeys(windows)
 
     def add_page(self, window: Window, number: int, density: DensityEstimate | None, *, is_last: bool) -> None:
-        """Add a page of a window; announce many remaining requests once."""
+        """Add a page of a window. If many requests remain, announce them once."""
         with self._lock:
             self._read += 1
             more = 0 if is_last else 1 if density is None else density.pages_after(number)

@@ -80,9 +80,9 @@ def load_whole_books_in_order(
     parents: Mapping[str, str | None],
     progress: bool | None,
 ) -> pd.DataFrame:
-    """Load all lines into an ordered Parquet file; return the ledgers.
+    """Load all lines into an ordered Parquet file, and return the ledgers.
 
-    Memory holds the windows in flight; `checkpoint` keeps those that were read, as in
+    Memory holds only the windows that are being read. `checkpoint` keeps finished windows, as in
     :func:`~accounting_analytics.loading.load_to_file.load_in_order`. If no ledger is found, no file is written.
     """
     options = _Options(asked, parents, DEFAULT_IN_FLIGHT, allow_partial=False, progress=progress, notes=())
@@ -121,7 +121,7 @@ def _begin(client: LedgerClient, options: _Options) -> LedgerSearch:
 
 
 def _request(client: LedgerClient, search: LedgerSearch, options: _Options) -> LoadRequest:
-    """Make a request for all accepted days; ledgers are added as they are found."""
+    """Make a request for all accepted days, to which ledgers are added when they are found."""
     return LoadRequest(
         client=client,
         ledger_ids=(),
@@ -142,7 +142,7 @@ def _read(
     options: _Options,
     known: Iterable[Mapping[Hashable, Any]] = (),
 ) -> tuple[LoadedWindows, pd.DataFrame]:
-    """Read all lines of all ledgers that the store lacks."""
+    """Read all lines that the store lacks, of all ledgers."""
     request, missing = _request(client, search, options), list[MissingWindow]()
     with store, LoadProgress(options.progress, lambda: client.quota.remaining) as bar, naming_what_is_safe(store):
         reader = WindowReader(request, last_day=options.asked.end_date)
@@ -161,7 +161,7 @@ def _read(
 def _read_new(
     search: LedgerSearch, reader: WindowReader, store: WindowStore, progress: LoadProgress
 ) -> list[MissingWindow]:
-    """Read new ledgers, and add those that their lines name."""
+    """Read the lines of new ledgers, and add the ledgers that these lines name."""
     found, search.unprobed = sorted(search.unprobed, key=lambda ledger: ledger.id), []
     unread = unread_windows((ledger.id for ledger in found), search.days, store.windows)
     windows = [replace(window, with_ledger=True) for window in unread]
@@ -174,7 +174,7 @@ def _read_new(
             raise
         raise InputError(f"parents: ledger {quote(given[0])} does not exist in this instance; correct its id") from None
     of_ledgers = group_by_ledger(store.windows)
-    for ledger in found:  # by id, whichever thread read them first
+    for ledger in found:  # in the order of ids, not of threads
         if ledger.id in reader.shown and ledger.fields is None:
             search.set_fields(ledger, reader.shown[ledger.id])
         for window in sorted(of_ledgers[ledger.id], key=lambda finished: finished.window.period):
@@ -183,7 +183,7 @@ def _read_new(
 
 
 def _follow(search: LedgerSearch, window: FinishedWindow) -> None:
-    """Add the opposing ledgers of a window's lines, and their days."""
+    """Add the opposing ledgers that a window's lines name, and note the days of the lines."""
     table = window.read_table()
     if not table.num_rows:
         return

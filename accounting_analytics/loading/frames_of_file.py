@@ -32,7 +32,7 @@ _POSTED_STATUS = "posted"
 
 
 def lines_of_file(books: FileEntries, accounts: Mapping[str, Account]) -> pd.DataFrame:
-    """Return the line entries of a file; entry ids determine line ids."""
+    """Return the line entries of a file. Their ids follow from the ids of their entries."""
     rows = [row for entry in books.entries.values() for row in _rows(entry, accounts, books.options.scale)]
     schema = line_schema(frozenset(DEFAULT_EXPANSIONS), books.options.scale)
     table = sort_lines(pa.Table.from_pylist(rows, schema))
@@ -51,7 +51,7 @@ def lines_of_file(books: FileEntries, accounts: Mapping[str, Account]) -> pd.Dat
 
 
 def check_entries(books: FileEntries) -> None:
-    """Refuse entries that no service accepts or no frame can hold."""
+    """Refuse entries that no service would accept, or that no frame can hold."""
     transactions: set[str] = set()
     for entry_id, entry in books.entries.items():
         try:
@@ -140,7 +140,7 @@ def _joined(ids: Iterable[str]) -> str:
 
 
 def ledgers_of_file(books: FileEntries, mapping: AccountMapping, file: str) -> pd.DataFrame:
-    """Return the ledgers of accounts with lines, named ones, and parents."""
+    """Return the ledgers of accounts that have lines or are named, and their parents."""
     parents = {account.id: account for account in mapping.needed(mapping.accounts)}
     found_by = {account.id: "named for the file" for account in mapping.accounts.values()}
     found_by |= {mapping.accounts[name].id: f"lines of {books.path.name}" for name in books.accounts}

@@ -49,12 +49,12 @@ _WITHOUT_PARENTS = ("ledger", "opposing_ledger_ids")
 _WITH_ALL_PARENTS = tuple("ledger" + ".parent" * levels for levels in range(10))
 """Expand paths of a ledger in a chart of up to ten levels."""
 _HALVINGS = 14
-"""Requests to find the first or last day that a service accepts; 2**14 days are 44 years."""
+"""Number of requests that find the first or last accepted day: 2**14 days are 44 years."""
 _ATTEMPTS = 6
 _LIMIT = 200
-"""Few enough for a small response with nested ledgers, enough for all lines of most categories."""
+"""Most lines of a first page: few enough for a small response with nested ledgers, enough for most categories."""
 _MANY_REQUESTS = 100
-"""More requests than these are announced."""
+"""More requests than this number are announced."""
 GIVEN_PARENTS = "given parents"
 
 
@@ -146,7 +146,7 @@ def refresh_ledgers(
     shown: Mapping[str, wire.Ledger] | None = None,
     first_line: dt.datetime | None = None,
 ) -> pd.DataFrame:
-    """Read the fields of known ledgers again, and discover new ones.
+    """Read the fields of known ledgers again, and discover new ledgers.
 
     One line of each known ledger is read, unless `shown` has the fields that lines have just shown. Fields that no line
     shows are kept. With `since_first_line` the first line of any day is read, and the first day of
@@ -194,9 +194,9 @@ def find_first_line(client: LedgerClient, ledger_ids: Iterable[str], days: Perio
 
 
 def keep_fields(ledger: FoundLedger, row: Mapping[Any, Any]) -> None:
-    """Keep the known fields of a ledger that no line shows.
+    """Keep the known fields of a ledger if no line shows its fields.
 
-    All its lines may be before the days.
+    This occurs if all its lines are before the searched days.
     """
     if ledger.fields is None and pd.notna(row["debit_credit"]):
         names = (name for name in wire.Ledger.__struct_fields__ if pd.notna(row.get(name)))
@@ -208,9 +208,9 @@ def keep_fields(ledger: FoundLedger, row: Mapping[Any, Any]) -> None:
 
 @dataclass
 class FoundLedger:
-    """Knowledge about a ledger: its source, and the fields that a line shows.
+    """What is known about a ledger: how it was found, and the fields that a line shows.
 
-    The line may be that of a ledger below it.
+    The line may also be on a ledger below it.
     """
 
     id: str
@@ -225,14 +225,14 @@ class FoundLedger:
 
     @property
     def is_cash(self) -> bool:
-        """True if balances of a report or its own fields state cash flow."""
+        """True if a report has its balances, or its fields say that it reports cash flow."""
         return bool(self.cash or (self.fields is not None and self.fields.report_cash_flow))
 
 
 class _Probe(NamedTuple):
-    """Contents of the first lines of a ledger; most ledgers have no more.
+    """What the first lines of a ledger show. Most ledgers have no further lines.
 
-    The lines themselves would fill memory.
+    The lines are not kept, because they would fill memory.
     """
 
     ledger: FoundLedger
@@ -247,7 +247,7 @@ class _Probe(NamedTuple):
 
 
 class LedgerSearch:
-    """Ledgers found so far; new ones are probed once, in parallel, known ones by one line.
+    """Ledgers found so far. New ledgers are probed once, in parallel; of a known ledger one line is read.
 
     Parameters
     ----------
@@ -293,7 +293,7 @@ class LedgerSearch:
         self.unprobed: list[FoundLedger] = []
 
     def add(self, ledger_id: str, found_by: str, **known: Any) -> FoundLedger:  # noqa: ANN401 (fields of FoundLedger)
-        """Add a ledger unless it is known; `known` fills unknown fields."""
+        """Add a ledger, unless it was found before. Values in `known` fill its unknown fields."""
         ledger = self.found.get(ledger_id)
         if ledger is None:
             ledger = self.found[ledger_id] = FoundLedger(ledger_id, found_by)
@@ -304,9 +304,9 @@ class LedgerSearch:
         return ledger
 
     def read_cash_ledgers(self, day: dt.date) -> None:
-        """Add the ledgers that report cash flow, but not the day's categories.
+        """Add the ledgers that report cash flow, but not the categories of the day.
 
-        Otherwise the result would depend on the day.
+        With the categories, the result would depend on the day.
         """
         self._add_cash(self._client.retrieve_cash_flow_report(day, day, time_zone=self.days.time_zone))
 
@@ -324,7 +324,7 @@ class LedgerSearch:
             self.add(_copy_of(balance.ledger_id), "cash balance", cash=True, **fields)
 
     def find_accepted_days(self, asked: Period) -> None:
-        """Find all days that the service accepts; the asked days are accepted."""
+        """Find all days that the service accepts. They include the requested days."""
         first, last = self.days.start_date, self.days.end_date
         if self.found and not self._accepts(first, last):
             first = _last_accepted(asked.start_date, first, lambda day: self._accepts(day, asked.end_date))
@@ -344,7 +344,7 @@ class LedgerSearch:
         ledgers, self.unprobed = self.unprobed, []
         probes = sorted(
             run_in_parallel(self._probe, ledgers, threads=self._in_flight),
-            key=lambda probe: probe.ledger.id,  # always in the same order
+            key=lambda probe: probe.ledger.id,  # in the same order every time
         )
         for probe in probes:
             self._note_instants(probe.instants)
@@ -368,10 +368,10 @@ class LedgerSearch:
         return len(ledgers)
 
     def read_higher_parents(self, given: Mapping[str, str | None]) -> None:
-        """Read ancestors above the shown ones, where these end below a root.
+        """Read further ancestors, if the shown ancestors end below a root.
 
-        This waits until no ledger is left to probe, and reads one line of a ledger below; a service that shows no more
-        refuses the first request. Parents that the caller has given are not read.
+        Nothing is read while ledgers are left to probe. Then one line of a ledger below is read. A service that shows
+        no further ancestors refuses the first request. Parents that the caller gave are not read.
         """
         for top in list(self.found.values()) if not self.unprobed else ():
             below = top.shown_by
@@ -407,13 +407,13 @@ class LedgerSearch:
             self.note_days(min(instants), max(instants))
 
     def note_days(self, first: dt.datetime, last: dt.datetime) -> None:
-        """Extend the range of days by those of two instants."""
+        """Extend the range of days by the days of two instants."""
         days = [local_date(as_utc(instant), self._zone) for instant in (first, last)]
         self.first_day = min(days[0], self.first_day or days[0])
         self.last_day = max(days[1], self.last_day or days[1])
 
     def _probe(self, ledger: FoundLedger) -> _Probe:
-        """Read a new ledger's first page, or a known one's first line."""
+        """Read the first page of a new ledger, or one line of a known ledger."""
         is_known = ledger.id in self._known
         days, limit = (self._days_of_known, 1) if is_known else (self.days, _LIMIT)
         try:
@@ -443,14 +443,14 @@ class LedgerSearch:
         except InvalidRequestError as error:
             if expand == _WITHOUT_PARENTS or isinstance(error, ExpiredPageTokenError):
                 raise
-        self._expand = _WITHOUT_PARENTS  # this service shows no parents, or refuses the request for another reason
+        self._expand = _WITHOUT_PARENTS  # the service shows no parents, or refuses the request for another reason
         return restart_on_expired_token(lambda: read(_WITHOUT_PARENTS), attempts=_ATTEMPTS)
 
     def _read_reports_of_years(self, probe: _Probe) -> None:
         """Read the reports of all years with lines of a cash ledger.
 
-        One report is read at a time: they are large. A longer ledger takes one request for each year, whatever the
-        order of its lines, and one for each gap.
+        One report is read at a time, because reports are large. A ledger with more lines than a page takes one request
+        for each year, in whatever order the lines are, and one for each gap.
         """
         for instant in probe.instants:
             self._read_year(self._day(instant))
@@ -478,7 +478,7 @@ class LedgerSearch:
         return days
 
     def _announce(self, probes: Iterable[_Probe]) -> None:
-        """Announce the requests for lines after the first pages if many."""
+        """Announce the requests for lines after the first pages, if they are many."""
         days = (self.last_day - self.first_day).days + 1 if self.first_day and self.last_day else 0
         expected = sum(math.ceil(days * probe.lines_a_day() / MAX_LIMIT) for probe in probes)
         if expected > _MANY_REQUESTS:
@@ -488,7 +488,7 @@ class LedgerSearch:
             )
 
     def _read_rest(self, probe: _Probe) -> tuple[str, set[str], list[dt.datetime]]:
-        """Read opposing ledgers and time range of a ledger's further lines.
+        """Read a ledger's further lines, and return their opposing ledgers and instants.
 
         Lines of cash entries are skipped, unless the reports do not name every opposing ledger of cash, or no line
         shows the fields of the ledger.
@@ -581,7 +581,7 @@ def _required_role(fields: wire.Ledger) -> RequiredLedger | None:
 
 
 def _copy_of(text: str) -> str:
-    """Copy a text, so that its report's memory can be freed."""
+    """Copy a text, so that the memory of its report can be freed."""
     return text.encode().decode()
 
 
@@ -590,7 +590,7 @@ def _opposing_ids(lines: Iterable[wire.LineEntry]) -> set[str]:
 
 
 def _last_accepted(accepted: dt.date, end: dt.date, is_accepted: Callable[[dt.date], bool]) -> dt.date:
-    """Find by halving the last accepted day towards `end`."""
+    """Find the last accepted day from `accepted` towards `end`, by halving the days between."""
     if is_accepted(end):
         return end
     day = DAY if end > accepted else -DAY

@@ -1,7 +1,7 @@
 """Load line entries: read all windows in parallel, then check for changes.
 
-The default reads the newest days of each ledger again. A load of one moment reads every window again, after all of them
-were read once: a window that is the same both times had these lines at the moment between the two readings, and that
+The default reads the newest days of each ledger again. A load of one moment reads every window again, after all windows
+were read once. A window that is the same both times had these lines at the moment between the two readings, and this
 moment is the same for all windows. So lines of any day that were added, moved or changed meanwhile are found.
 """
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from accounting_analytics.loading.request import Consistency
 
 _MAX_CHECKS = 3
-"""Number of times that all windows are read again until none of them has changed."""
+"""Most times that all windows are read again until none has changed."""
 
 
 def load_line_entries(
@@ -163,7 +163,7 @@ def load_line_table(
     with_ledgers: bool = False,
     progress: bool | None = None,
 ) -> LoadedLines:
-    """Load lines of ledgers, each on its own days, by (datetime, id).
+    """Load lines of ledgers, each ledger on its own days, ordered by (datetime, id).
 
     Local dates are not added. With `with_ledgers` the pages show the fields of each ledger that has lines, and of its
     parents.
@@ -179,9 +179,9 @@ def load_line_table(
 
 
 def join_windows(loaded: LoadedWindows) -> tuple[pa.Table, int]:
-    """Join all windows of a load in order; remove and count repeats."""
+    """Join all windows of a load in order, and remove and count repeated lines."""
     schema = line_schema(loaded.request.expand, loaded.request.scale)
-    # windows of a ledger are joined in order, because sorting needs as much memory again
+    # windows of a ledger are joined in order, because sorting would need twice the memory
     windows = sorted(loaded.windows, key=lambda finished: (finished.window.ledger_id, finished.window.period))
     table = pa.concat_tables([schema.empty_table(), *(finished.read_table() for finished in windows)])
     unique, repeats = remove_repeats(table)
@@ -197,7 +197,7 @@ class MissingWindow(NamedTuple):
 
 @dataclass(frozen=True)
 class LoadedWindows:
-    """The windows of a load, and those that could not be read."""
+    """The finished windows of a load, and the windows that could not be read."""
 
     request: LoadRequest
     windows: tuple[FinishedWindow, ...]
@@ -224,13 +224,13 @@ class LoadedWindows:
         }
 
     def _of_one_moment(self) -> str:
-        """Return the verified days, or all days of a single response."""
+        """Return the days whose lines are of one moment: all days of a single response, else the verified days."""
         is_single = is_one_page(self.windows) and not self.missing
         days = self.request.period if is_single else self.request.verified
         return "not checked" if days is None else days_to_text([DayRange.of_period(days)])
 
     def notes(self, repeats_removed: int) -> tuple[str, ...]:
-        """Note normalized values, missing windows, and an assumed time zone."""
+        """Write notes on normalized values, missing windows, and an assumed time zone."""
         counts = [finished.counts for finished in self.windows]
         repeats = repeats_removed + sum(window_counts.repeats_removed for window_counts in counts)
         normalized = count_notes(
@@ -247,7 +247,7 @@ class LoadedWindows:
 
 
 def is_one_page(windows: Sequence[FinishedWindow]) -> bool:
-    """Return whether all lines come from one response, so one moment."""
+    """Return whether all lines come from one response, and so are of one moment."""
     return [finished.counts.pages for finished in windows] == [1]
 
 
@@ -276,7 +276,7 @@ def load_windows(
 
 @contextmanager
 def naming_what_is_safe(store: WindowStore) -> Iterator[None]:
-    """Add the safe windows, and how to continue, to a service error."""
+    """Add to an error of the service which windows are saved, and how to continue."""
     try:
         yield
     except (ServiceError, ChangedWhileReadingError) as error:
@@ -288,7 +288,7 @@ def naming_what_is_safe(store: WindowStore) -> Iterator[None]:
 def read_windows(
     reader: WindowReader, unread: Iterable[Window], store: WindowStore, progress: LoadProgress
 ) -> list[MissingWindow]:
-    """Read the unread windows; a failure ends the load unless allowed."""
+    """Read the unread windows. A failure ends the load, unless the load may be partial."""
     request = reader.request
 
     def read(window: Window) -> FinishedWindow | MissingWindow | list[Window]:
@@ -336,7 +336,7 @@ def _read_again(reader: WindowReader, days: Window, before: list[FinishedWindow]
 
 
 def check_newest_days(reader: WindowReader, store: WindowStore, ledger_ids: set[str]) -> None:
-    """Read the newest days of ledgers again; discard changed ledgers.
+    """Read the newest days of ledgers again. If lines have changed, discard the ledger's windows and raise an error.
 
     Only ledgers of several pages are read, from the day of their newest line on. Books grow at their end: a line that
     was added, removed or changed during the load is most likely there. The completeness check finds changes further
@@ -357,7 +357,7 @@ def check_newest_days(reader: WindowReader, store: WindowStore, ledger_ids: set[
         since = [finished for finished in windows if finished.window.period.end_date >= days.start_date]
         return _read_again(reader, Window(ledger_id, days), since)
 
-    # the lines of a single page are those of one moment
+    # the lines of a single page are all of one moment
     of_several_pages = [
         ledger_id
         for ledger_id, windows in by_ledger.items()
@@ -372,7 +372,7 @@ def check_newest_days(reader: WindowReader, store: WindowStore, ledger_ids: set[
 def _read_until_unchanged(reader: WindowReader, store: WindowStore, verified: Period, progress: LoadProgress) -> None:
     """Read the windows of verified days again until none changed.
 
-    Every window must have been read to its end before, or the lines need not be those of one moment.
+    Every window must have been read to its end before, else the lines may be of different moments.
     """
 
     def read_again(finished: FinishedWindow) -> _Reread:
@@ -398,7 +398,7 @@ def _have_common_days(first: Period, second: Period) -> bool:
 
 
 def _changed_error(changed: list[_Reread], what: str) -> ChangedWhileReadingError:
-    """Return the error of a load whose ledgers changed between readings."""
+    """Make the error of a load whose ledgers changed while they were read."""
     ids = sorted({line_id for reread in changed for line_id in reread.changed_ids})
     ledger_ids = {reread.after.window.ledger_id for reread in changed}
     days = [reread.after.window.period for reread in changed]
@@ -418,7 +418,7 @@ def _newest_day(newest: FinishedWindow) -> dt.date:
 
 
 def _changed_ids(before: pa.Table, after: pa.Table) -> list[str]:
-    """Return the ids of lines that only one table has, or that differ."""
+    """Return the ids of lines that differ, or that only one table has."""
     lines_before = {row["id"]: row for row in before.to_pylist()}
     lines_after = {row["id"]: row for row in after.to_pylist()}
     ids = lines_before.keys() | lines_after.keys()

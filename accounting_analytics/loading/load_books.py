@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class BooksReader(Protocol):
-    """A source that returns books by itself: local books."""
+    """A source that can itself make books, such as local books."""
 
     @property
     def source(self) -> str:
-        """Service and instance that were copied."""
+        """Service and instance of which the source is a copy."""
 
     def read_books(self, period: PeriodLike, since: DateLike | None, engine: str, **options: Any) -> Books:  # noqa: ANN401
         """Return the books of a period."""
@@ -205,7 +205,7 @@ class _Asked(NamedTuple):
         reports: Iterable[PeriodLike] | None,
         time_zone: ZoneLike | None,
     ) -> Self:
-        """Read the arguments; relative names are as of today."""
+        """Read the arguments. Relative names, such as ``last-month``, count from today."""
         of_period = period.time_zone if isinstance(period, Period) else None
         zone, notes = choose_zone(time_zone or of_period, client.time_zone)
         today, first_month = today_in(zone), client.fiscal_year_start_month
@@ -239,7 +239,7 @@ def _first_day(chart: pd.DataFrame, asked: Period) -> dt.date:
 
 
 def _chosen(ledgers: Iterable[str] | None, chart: pd.DataFrame) -> list[str]:
-    """Return the ids of the named ledgers, or of all."""
+    """Return the ids of the named ledgers, else of all ledgers."""
     if ledgers is None:
         return list(chart["id"])
     names = LedgerNames.from_frame(chart)
@@ -247,5 +247,5 @@ def _chosen(ledgers: Iterable[str] | None, chart: pd.DataFrame) -> list[str]:
 
 
 def _report_of(client: LedgerClient, days: Period, first: dt.date) -> CashFlowReport:
-    """Load the report of days, limited to the books' first day."""
+    """Load the report of a period, which begins at the earliest on the first day of the books."""
     return load_cash_flow_report(client, max(days.start_date, first), days.end_date, time_zone=days.time_zone)

@@ -36,9 +36,9 @@ _CONFIG = WITHOUT_EXTENSIONS | {"memory_limit": "200MB", "threads": 1}
 def load_in_order(request: LoadRequest, path: Path, *, checkpoint: Path, progress: bool | None = None) -> None:
     """Load line entries into a Parquet file ordered by (datetime, id).
 
-    The file appears when it is complete. Memory holds the windows in flight. A load that failed or was killed continues
-    from the windows in `checkpoint` when it is called again with the same request; that of a finished load is read back
-    without a request.
+    The file appears when it is complete. Memory holds only the windows that are being read. A load that failed or was
+    killed continues from the windows in `checkpoint` when it is called again with the same request. After a finished
+    load, the windows are read from `checkpoint` without a request.
     """
     with (
         Checkpoint(checkpoint, request) as store,
@@ -48,10 +48,10 @@ def load_in_order(request: LoadRequest, path: Path, *, checkpoint: Path, progres
 
 
 def write_in_order(loaded: LoadedWindows, path: Path) -> None:
-    """Write each line of windows on disk once, ordered by (datetime, id)."""
+    """Write the lines of windows on disk, each once, ordered by (datetime, id)."""
     import duckdb  # noqa: PLC0415 (slow to import, and loads into memory need none)
 
-    pa.default_memory_pool().release_unused()  # memory of the threads of the load; DuckDB has its own
+    pa.default_memory_pool().release_unused()  # frees memory of the loading threads; DuckDB has its own memory
     time_zone = loaded.request.period.time_zone
     lines = line_schema(loaded.request.expand, loaded.request.scale)
 
@@ -73,7 +73,7 @@ def write_in_order(loaded: LoadedWindows, path: Path) -> None:
 
 @contextmanager
 def _sorted_lines(loaded: LoadedWindows, schema: pa.Schema, folder: Path) -> Iterator[Iterable[pa.RecordBatch]]:
-    """Yield batches of lines that DuckDB sorts; refuse contradictory ids before."""
+    """Refuse ids with different contents, then yield batches of lines that DuckDB sorts."""
     import duckdb  # noqa: PLC0415 (slow to import, and loads into memory need none)
 
     files = [

@@ -59,8 +59,9 @@ def open_accounting_export(
 ) -> Books:
     """Open the journal report of QuickBooks or Xero, exported as CSV, as books, without a service.
 
-    The lines of each entry are compared with its totals, and all lines with the totals of the file. What a file can
-    mean in two ways is stated; left out, it is refused with what the first lines would be by each reading.
+    The lines of each entry are compared with its totals, and all lines with the totals of the file. If a file can
+    be read in two ways, an argument states the right one. Without it the file is refused, and the message shows the
+    first lines by each reading.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ def open_accounting_export(
 
 
 def _compare_closing(read: FileEntries, closing: Mapping[str, Decimal | int | str], opening: object) -> None:
-    """Compare stated closing balances with opening ones and entries; note it."""
+    """Compare stated closing balances with opening balances and entries, and write a note."""
     if not closing:
         read.notes.append("no balance was compared with the entries (closing=)")
         return

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.value import PeriodLike
 
 OUTCOME = "nothing was read"
-"""Outcome that a refusal of a file states."""
+"""Outcome with which the message of a refused file ends."""
 _NO_ROOTS: Mapping[str, str] = MappingProxyType({})
 
 
@@ -151,9 +151,9 @@ def open_table(
 ) -> Books:
     """Open a table of line entries, CSV or Parquet, as books, without a service.
 
-    It has one row a line entry: ``entry_id``, ``datetime``, ``entry_description``, ``ledger``, ``debit_credit`` and
-    ``amount``; optional are ``description``, ``transaction_id``, ``transaction_description``, ``personal``,
-    ``review_status``, ``source_account_id`` and ``tags``, as the command ``import`` reads it.
+    The table has one row for each line entry: ``entry_id``, ``datetime``, ``entry_description``, ``ledger``,
+    ``debit_credit`` and ``amount``; optional are ``description``, ``transaction_id``, ``transaction_description``,
+    ``personal``, ``review_status``, ``source_account_id`` and ``tags``, as the command ``import`` reads it.
 
     Parameters
     ----------
@@ -231,7 +231,7 @@ def _open(
     company: str | None,
     currency: str | None,
 ) -> Books:
-    """Read a file as books; days around its entries have none."""
+    """Read a file as books, whose days around the entries have no entries."""
     require_month(fiscal_year_start_month)
     day_zone = choose_zone(time_zone)
     asked = None
@@ -264,7 +264,7 @@ def books_of_file(
 ) -> Books:
     """Make books of a file's entries in known days.
 
-    Its balances are known if the first entry of the books is given.
+    Balances are known if the first entry of the books is given.
     """
     source = f"{printable(read.path.name)} (sha256 {digest_of(read.path, read.options.outcome)})"
     check_entries(read)
@@ -309,7 +309,7 @@ def books_of_file(
 
 
 def _days(read: FileEntries, asked: Period | None) -> tuple[dt.date, Period]:
-    """Return the first entry's day, and known days: files are whole."""
+    """Return the day of the first entry, and the known days. A file is taken to have all entries of these days."""
     local = zone(read.options.time_zone)
     instants = [entry.datetime for entry in read.entries.values()]
     first, last = (local_date(instant, local) for instant in (min(instants), max(instants)))
@@ -320,7 +320,7 @@ def _days(read: FileEntries, asked: Period | None) -> tuple[dt.date, Period]:
 
 
 def _notes(read: FileEntries) -> tuple[str, ...]:
-    """Write notes as sentences; name files that the digest does not cover."""
+    """Write the notes of a file as sentences, and name files that the digest does not include."""
     own = ("line", "row")
     others = {place.partition(" line ")[0] for place in read.locations.values() if not place.startswith(own)}
     included = [f"Entries of included files, which the sha256 does not cover: {join_ids(others)}."] if others else []

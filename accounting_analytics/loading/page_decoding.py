@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
 DECODING_THREADS = min(os.cpu_count() or 1, 4)
-"""Number of pages decoded in parallel; it is small, because Arrow keeps memory for each thread."""
+"""Number of pages that are decoded in parallel. It is small, because Arrow keeps memory for each thread."""
 _MAX_BYTES = 1 << 26
 _LINE = inspect.type_info(LineEntry)
 _NOT_READ = frozenset({"ledger"})
@@ -72,7 +72,7 @@ class DecodedPage(NamedTuple):
 def decode_page(
     content: bytes, where: str, *, threads: ThreadPoolExecutor, ledger_id: str, expand: frozenset[str], scale: int
 ) -> DecodedPage:
-    """Decode a page: fast on one of few threads, else strictly."""
+    """Decode a page fast on one of a few threads, or strictly if that is not possible."""
     page = threads.submit(decode_fast, content, ledger_id=ledger_id, expand=expand, scale=scale).result()
     if page is not None:
         return page
@@ -104,7 +104,7 @@ class _Fallback(Exception):  # noqa: N818 (not an error: the strict decoder take
 
 
 def decode_fast(content: bytes, *, ledger_id: str, expand: frozenset[str], scale: int) -> DecodedPage | None:
-    """Decode an ordinary page; return None for any other."""
+    """Decode an ordinary page, or return None for any other page."""
     try:
         page = _read_page(content)
         ledgers = _read_ledgers(page) if _SHOWN_LEDGER.search(content) else []
@@ -116,7 +116,7 @@ def decode_fast(content: bytes, *, ledger_id: str, expand: frozenset[str], scale
 
 
 def _read_page(content: bytes) -> _UndecodedPage:
-    """Read a page's tokens from valid JSON; Arrow may crash otherwise."""
+    """Read a page's tokens, and refuse invalid JSON, on which Arrow may crash."""
     try:
         page = _PAGE.decode(content)
         content.isascii() or content.decode()
@@ -166,7 +166,7 @@ def _ledger_type(levels: int) -> pa.DataType:
 
 
 def _arrow_type(kind: inspect.Type, scale: int) -> pa.DataType:
-    """Return the Arrow type of a wire type; instants are text."""
+    """Return the Arrow type of a wire type. Instants have the type of texts."""
     match _without_none(kind):
         case inspect.StructType(fields=fields):
             return pa.struct(
@@ -189,7 +189,7 @@ def _without_none(kind: inspect.Type) -> inspect.Type:
 
 
 def _make_table(records: pa.StructArray, ledger_id: str, expand: frozenset[str], scale: int) -> pa.Table:
-    """Build the table of lines after checks that no schema can state."""
+    """Make the table of lines, after checks that a schema cannot state."""
     _require(not records.null_count)
     instants: dict[str, pa.StringArray] = {}
     fields = _read_fields(records, _LINE, instants)
@@ -206,7 +206,7 @@ def _make_table(records: pa.StructArray, ledger_id: str, expand: frozenset[str],
 def _read_fields(
     objects: pa.StructArray, kind: inspect.Type, instants: dict[str, pa.StringArray], prefix: str = ""
 ) -> dict[str, pa.Array]:
-    """Return fields by path, also nested ones; collect texts of instants."""
+    """Return all fields by path, also nested fields, and collect the texts of instants."""
     arrays = dict(zip((field.name for field in objects.type), objects.flatten(), strict=True))
     fields: dict[str, pa.Array] = {}
     for field in _struct_fields(kind):
@@ -241,12 +241,12 @@ def _struct_fields(kind: inspect.Type) -> list[inspect.Field]:
 
 
 def _list_like(lists: pa.ListArray, values: pa.Array) -> pa.ListArray:
-    """Put other values in lists of the same lengths."""
+    """Make lists of `values`, with the lengths of `lists`."""
     return pa.ListArray.from_arrays(lists.offsets, values, mask=lists.is_null())
 
 
 def _join_list(values: pa.Array) -> pa.Array:
-    """Join the ids of each list; leave any other array unchanged."""
+    """Join the ids of each list to a text. Leave any other array unchanged."""
     if not pa.types.is_list(values.type):
         return values
     wrong = values.flatten().filter(pc.match_substring(values.flatten(), LIST_SEPARATOR))
@@ -254,18 +254,18 @@ def _join_list(values: pa.Array) -> pa.Array:
         raise _Fallback(
             f"id {wrong[0].as_py()!r} contains {LIST_SEPARATOR!r}, which separates the ids of a list in frames"
         )
-    if values.values.null_count:  # an absent name
+    if values.values.null_count:  # a name that is absent
         values = _list_like(values, pc.fill_null(values.values, ""))
     return pc.binary_join(values, LIST_SEPARATOR)
 
 
 def _parse_instants(texts: dict[str, pa.StringArray]) -> dict[str, pa.TimestampArray]:
-    """Parse ordinary instants in one pass; without an offset they are UTC."""
+    """Parse ordinary instants in one pass. Instants without an offset are in UTC."""
     joined = pa.concat_arrays(list(texts.values()))
     _require_all(pc.match_substring_regex(joined, _ORDINARY_INSTANT))
     try:
         instants = joined.cast(INSTANT)
-    except pa.ArrowInvalid:  # not all of them have an offset
+    except pa.ArrowInvalid:  # only some instants have an offset
         has_offset = pc.match_substring_regex(joined, _OFFSET)
         instants = pc.if_else(has_offset, joined, pc.binary_join_element_wise(joined, "Z", "")).cast(INSTANT)
     try:
@@ -280,7 +280,7 @@ def _parse_instants(texts: dict[str, pa.StringArray]) -> dict[str, pa.TimestampA
 
 
 def _require_all(values: pa.BooleanArray) -> None:
-    """Fall back if a value is false; null is accepted."""
+    """Fall back if a value is false. Null is accepted."""
     _require(bool(pc.all(values, min_count=0).as_py()))
 
 

@@ -1,4 +1,4 @@
-"""Line entries in CSV and Excel files, read with text ids and exact amounts."""
+"""Reading of line entries from CSV and Excel files, with ids as text and exact amounts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_line_entries(
     Ids and other text stay text: ``00123`` keeps its zeros. Amounts that are text are read digit by digit, never as
     floats. An instant without a zone is in UTC. An empty cell is null; in CSV, ``""`` is empty text.
 
-    A CSV file that was cut after a row reads like a whole one, unlike an Excel file. Pass the number of rows
+    A CSV file that was cut after a row looks like a complete file, unlike an Excel file. Pass the number of rows
     that were saved as `expected_rows`; without it a note says that the file is not known to be whole.
 
     Parameters
@@ -100,7 +100,7 @@ def read_line_entries(
 
 
 def _counted(frame: pd.DataFrame, file: Path, expected_rows: int | None) -> pd.DataFrame:
-    """Check the number of rows; note a CSV file without expected number."""
+    """Check the number of rows, or write a note for a CSV file without an expected number."""
     if expected_rows is not None and len(frame) != expected_rows:
         raise InputError(
             f"it has {count_of(len(frame), 'row')}, and expected_rows is {expected_rows:,}: it was cut or is another "
@@ -116,7 +116,7 @@ def _counted(frame: pd.DataFrame, file: Path, expected_rows: int | None) -> pd.D
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
-    """Read every cell as text; empty cells are null unless quoted."""
+    """Read every cell as text. Empty cells are null, unless they are quoted."""
     options = arrow_csv.ConvertOptions(
         column_types=dict.fromkeys(LineEntries.dtypes(), pa.string()),
         null_values=[""],
@@ -129,10 +129,10 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _read_excel(path: Path) -> pd.DataFrame:
-    """Read the sheet with the columns; empty cells and errors are null."""
+    """Read the sheet that has the columns of line entries. Empty cells and errors are null."""
     sheet = read_workbook(path.read_bytes(), Path(path.name), LineEntries.dtypes(), read_only=True)
     cells = pd.DataFrame([row.cells for row in sheet.rows], dtype=object)
-    cells = cells.mask(cells.isin(["", *ERRORS]), None).dropna(axis="columns", how="all")  # such as formatted cells
+    cells = cells.mask(cells.isin(["", *ERRORS]), None).dropna(axis="columns", how="all")  # such as formatted rows
     header = ["" if name is None else cell_text(name) for name in cells.iloc[0]] if len(cells) else []
     if "" in header:
         raise FrameError(f"column {header.index('') + 1} has cells, but no name in the first row; name it or clear it")
@@ -159,21 +159,21 @@ def _require_each_once(names: list[str]) -> None:
 
 
 def _parse_cells(frame: pd.DataFrame) -> pd.DataFrame:
-    """Convert text booleans of a frame; leave other cells unchanged."""
+    """Convert the texts of boolean columns, and leave all other cells unchanged."""
     booleans = [name for name, dtype in LineEntries.dtypes().items() if name in frame and dtype == BOOLEAN]
     texts = [name for name in booleans if pd.api.types.infer_dtype(frame[name], skipna=True) == "string"]
     return frame.assign(**{name: _parse_booleans(frame[name]) for name in texts})
 
 
 def _parse_booleans(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Convert true and false in any case; leave a column with other words."""
+    """Convert "true" and "false" in any case, and leave a column with other words unchanged."""
     words = column.str.lower()
     known = words.isna() | words.isin(list(_BOOLEANS))
     return words.map(_BOOLEANS).astype(BOOLEAN) if known.all() else column
 
 
 def _in_floats(frame: pd.DataFrame, scale: int | None) -> pd.DataFrame:
-    """Convert amounts to floats of one scale; parse text digit by digit."""
+    """Convert amounts to floats of one scale. Texts are parsed digit by digit."""
     names = [name for name in LineEntries.amount_columns() if name in frame]
     stated = [scale, *stated_scales(frame), *(decimal_scale(frame[name]) for name in names)]
     found = find_scale(stated)
@@ -186,7 +186,7 @@ def _in_floats(frame: pd.DataFrame, scale: int | None) -> pd.DataFrame:
 
 
 def _exact(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
-    """Convert a column of text, or of any numbers, to exact amounts."""
+    """Convert a column of texts, or of any numbers, to exact amounts."""
     is_text = pd.api.types.infer_dtype(column, skipna=True) == "string"
     return (parse_amounts if is_text else exact_amounts)(column, scale, ids)
 
@@ -224,7 +224,7 @@ def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike, midnights: str |
 
 
 def _noons(lines: pd.DataFrame, time_zone: str) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """Return noons of the days at UTC midnights, and the days."""
+    """Take each midnight in UTC as a day, and return the local noons of these days, and the days."""
     instants = lines["datetime"]
     others = lines.loc[instants.ne(instants.dt.normalize()), "id"]
     if len(others):

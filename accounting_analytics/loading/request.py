@@ -21,7 +21,7 @@ PAGE_SIZE = 1000
 DEFAULT_IN_FLIGHT = 8
 DEFAULT_EXPANSIONS = ("transaction", "journal_entry", "opposing_ledger_ids")
 Consistency: TypeAlias = Literal["newest", "all"] | Period
-"""Days that a load checks for changes: the newest of each ledger, all, or those of a period within the load."""
+"""Days that a load checks for changes: the newest days of each ledger, all days, or a period within the load."""
 
 
 class LoadOptions(TypedDict, total=False):
@@ -39,7 +39,7 @@ class LoadOptions(TypedDict, total=False):
 def requested_days(
     client: LedgerClient, start_date: DateLike, end_date: DateLike, time_zone: ZoneLike | None
 ) -> tuple[Period, tuple[str, ...]]:
-    """Return the requested days with notes on their zone."""
+    """Return the requested days, with notes on their time zone."""
     require_type(client, LedgerClient, "client", CLIENT_HINT)
     day_zone = choose_zone(time_zone, client.time_zone)
     return Period(start_date, end_date, day_zone.name), day_zone.notes
@@ -49,8 +49,8 @@ def requested_days(
 class LoadRequest:
     """The line entries that a load requests, and its options.
 
-    `filters` are query parameters that select lines, by name, None where not given. `verified` are the days whose lines
-    must be those of one moment; None checks the newest lines of each ledger.
+    `filters` maps the names of query parameters that select lines to their values, None if not given. `verified` are
+    the days whose lines must be of one moment. If it is None, the newest lines of each ledger are checked.
     """
 
     client: LedgerClient
@@ -72,7 +72,7 @@ class LoadRequest:
         end_date: DateLike,
         **options: Unpack[LoadOptions],
     ) -> Self:
-        """Check the arguments of a public function; send nothing."""
+        """Check the arguments of a public function, without sending a request."""
         period, notes = requested_days(client, start_date, end_date, options.get("time_zone"))
         return cls(
             client=client,
@@ -112,9 +112,9 @@ class LoadRequest:
 
 @dataclass(frozen=True)
 class Window:
-    """Some days of one ledger, read page by page; `expected_pages` is None if unknown.
+    """Days of a ledger that are read page by page. `expected_pages` is None if it is not known.
 
-    The pages of a window `with_ledger` show the fields of the ledger and of its parents too.
+    If `with_ledger` is true, the pages also show the fields of the ledger and of its parents.
     """
 
     ledger_id: str
@@ -124,7 +124,7 @@ class Window:
 
     @property
     def expected_lines(self) -> float:
-        """Expected lines; 0 if unknown."""
+        """Expected number of lines, or 0 if it is not known."""
         return (self.expected_pages or 0) * PAGE_SIZE
 
     def __str__(self) -> str:
@@ -132,20 +132,20 @@ class Window:
 
 
 def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | None:
-    """Return the days that must be unchanged; None for the newest lines."""
+    """Return the days that must not change during the load, or None for the newest lines."""
     if isinstance(consistency, Period):
         if consistency.time_zone == loaded.time_zone and loaded.covers(consistency):
             return consistency
         raise InputError(
             f"consistency is the period {consistency}, which is not within the load of {loaded}; no request was sent"
         )
-    if consistency not in ("newest", "all"):  # a list cannot be in a set
+    if consistency not in ("newest", "all"):  # `consistency` may be a list, which cannot be in a set
         raise InputError(f"consistency is {consistency!r}; it must be 'newest', 'all', or a Period within the load")
     return loaded if consistency == "all" else None
 
 
 def check_in_flight(in_flight: int) -> int:
-    """Return `in_flight` if it is a positive number of requests."""
+    """Return `in_flight`. Refuse anything but a positive number of requests."""
     if isinstance(in_flight, bool) or not isinstance(in_flight, int) or in_flight < 1:
         raise InputError(f"in_flight must be a whole number of at least 1, not {in_flight!r}")
     return in_flight
@@ -153,7 +153,7 @@ def check_in_flight(in_flight: int) -> int:
 
 def check_ledger_ids(ledger_ids: Iterable[str]) -> tuple[str, ...]:
     """Return the ids of the ledgers to load, each once."""
-    if not isinstance(ledger_ids, Iterable) or hasattr(ledger_ids, "columns"):  # a DataFrame iterates over its columns
+    if not isinstance(ledger_ids, Iterable) or hasattr(ledger_ids, "columns"):  # a DataFrame would iterate over columns
         raise InputError(f"ledger_ids is a {type(ledger_ids).__name__}; give the ids, such as ledgers['id']")
     ids = (ledger_ids,) if isinstance(ledger_ids, str) else tuple(dict.fromkeys(ledger_ids))
     if not ids:

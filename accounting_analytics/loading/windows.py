@@ -49,15 +49,15 @@ Work = TypeVar("Work")
 Completed = TypeVar("Completed")
 
 MIN_PAGES_TO_SPLIT = 5
-"""Fewer remaining pages are read one after the other."""
+"""A window with fewer remaining pages is not split."""
 _ATTEMPTS = 3
 _JOIN_TIMEOUT = 4.0
-"""Seconds to wait for threads after a failure; a call that hangs ends by its own deadline."""
+"""Seconds to wait for threads after a failure. A call that hangs ends at its own deadline."""
 _MAX_PAGES_PER_WINDOW = 10
 _MAX_WINDOWS = 4
 """Largest number of windows of a split for each request in flight."""
 _LEFT_EMPTY = 0.1
-"""Share of a window's last page that stays empty on average: one line too many costs another page."""
+"""Share of a window's last page that is planned to stay empty, because one line too many costs another page."""
 
 
 class WindowCounts(msgspec.Struct, frozen=True):
@@ -72,9 +72,9 @@ class WindowCounts(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class FinishedWindow:
-    """A window that was read to its end, from `read_at` on; `read_table` returns its lines by (datetime, id).
+    """A window that was read to its end, beginning at `read_at`. `read_table` returns its lines by (datetime, id).
 
-    `shown` are the fields of its ledger, if pages have shown them.
+    `shown` are the fields of its ledger, if its pages show them.
     """
 
     window: Window
@@ -94,7 +94,7 @@ def group_by_ledger(windows: Iterable[FinishedWindow]) -> defaultdict[str, list[
 
 
 def should_split(window: Window, density: DensityEstimate, pages_read: int) -> bool:
-    """Return whether splitting outweighs reading the first pages again."""
+    """Return whether splitting a window is worth reading its first pages again."""
     unexpected = window.expected_pages is None or pages_read + density.pages > 2 * window.expected_pages
     return unexpected and density.pages >= max(MIN_PAGES_TO_SPLIT, 4 * pages_read)
 
@@ -102,9 +102,10 @@ def should_split(window: Window, density: DensityEstimate, pages_read: int) -> b
 def split(window: Window, density: DensityEstimate, in_flight: int) -> list[Window]:
     """Split a dense window into windows of a few pages, to read in parallel.
 
-    A window has a fair share of the pages, few enough to balance, and is not quite full, so that few spill over. The
-    days that the page covers are one more window. Of a very long window only the days next to the page are split; the
-    days beyond are one window of unknown size, because lines may be denser or sparser there.
+    Each new window has a fair share of the pages, few enough to balance the threads, and its last page is not quite
+    full, so that few windows need another page. The days of the page that was read are one more window. Of a very long
+    window, only the days next to this page are split. All later days are one window of unknown size, because they may
+    have more or fewer lines a day.
     """
     rest = density.rest
     fair_share = min(max(math.ceil(density.pages / in_flight), 1), _MAX_PAGES_PER_WINDOW)
@@ -126,13 +127,13 @@ def halve(window: Window) -> list[Window]:
 
 
 def gaps(ledger_id: str, period: Period, finished: Iterable[Period]) -> list[Window]:
-    """Return windows of the days of a period that are not finished."""
+    """Return windows for the days of a period that no finished window has."""
     left = subtract_days([DayRange.of_period(period)], map(DayRange.of_period, finished))
     return [Window(ledger_id, Period(first, last, period.time_zone)) for first, last in left]
 
 
 def unread_windows(ledger_ids: Iterable[str], period: Period, finished: Iterable[FinishedWindow]) -> list[Window]:
-    """Return windows of the days of each ledger that are not finished."""
+    """Return windows for the days of each ledger that no finished window has."""
     by_ledger = group_by_ledger(finished)
     return [
         window
@@ -142,14 +143,14 @@ def unread_windows(ledger_ids: Iterable[str], period: Period, finished: Iterable
 
 
 class LoadStoppedError(Exception):
-    """The load failed elsewhere while this window was read."""
+    """The load failed in another window while this window was read."""
 
 
 class WindowReader:
-    """Reads windows of one request; several threads may use it in parallel.
+    """Reader of the windows of one request. Several threads may use it in parallel.
 
-    Dense windows are split into at least as many as are read in parallel. When `stop` is set, no further page is
-    requested. The load begins with the windows `unread`; few lines are expected after `last_day`. `shown` are the
+    Dense windows are split into at least as many windows as are read in parallel. When `stop` is set, no further page
+    is requested. The load begins with the windows `unread`. Few lines are expected after `last_day`. `shown` are the
     ledgers that windows have shown, by id.
     """
 
@@ -183,7 +184,7 @@ class WindowReader:
                 if may_split and density is not None and should_split(window, density, len(pages)):
                     return split(window, density, self.request.in_flight)
         except ExpiredPageTokenError:
-            # half a window has half the pages, which are read sooner
+            # half a window has half the pages, so it may succeed
             return halve(window) if window.period.days > 1 else self.read_whole(window)
         return self._join(window, pages)
 
@@ -199,7 +200,7 @@ class WindowReader:
         return self._join(window, pages)
 
     def _pages(self, window: Window) -> Iterator[DecodedPage]:
-        """Request and decode page after page; threads share the wait."""
+        """Request and decode page after page. All threads share a wait for the rate limit."""
 
         def decoder_of_page(number: int) -> Callable[[bytes], DecodedPage]:
             self._require_running()
@@ -217,7 +218,7 @@ class WindowReader:
         except InvalidRequestError as error:
             if not with_parents or isinstance(error, ExpiredPageTokenError):
                 raise
-            self._with_parents = False  # this service shows no parents, or refuses the request for another reason
+            self._with_parents = False  # the service shows no parents, or refuses the request for another reason
             return self._pages(window)
         return chain([first], pages)
 
@@ -262,10 +263,10 @@ def run_in_parallel(
     threads: int,
     stop: threading.Event | None = None,
 ) -> Iterator[Completed]:
-    """Yield results in order of completion; a piece may return smaller pieces.
+    """Yield results in order of completion. A piece of work may return smaller pieces.
 
-    The first error stops all work and is raised; `stop` is set then, so that `function` can end early. The threads are
-    daemons: an interrupted program does not wait for the last response of a slow service.
+    The first error stops all work and is raised. `stop` is then set, so that `function` can end early. The threads are
+    daemons, so that an interrupted program does not wait for the last response of a slow service.
     """
     stop = stop or threading.Event()
     work: SimpleQueue[Work | None] = SimpleQueue()
@@ -293,7 +294,7 @@ def run_in_parallel(
     except AccountingAnalyticsError as error:
         stop.set()
         raise error.with_traceback(None)  # noqa: B904 (its frames on other threads would fill a notebook)
-    except BaseException:  # also when interrupted: the other threads must send no further requests
+    except BaseException:  # also after an interrupt: the other threads must send no further requests
         stop.set()
         raise
     finally:
@@ -311,7 +312,7 @@ def _call(function: Callable[[Work], Completed], piece: Work) -> Future[Complete
 
 
 def _end(workers: list[threading.Thread], work: SimpleQueue[Work | None]) -> None:
-    """End the threads that have no more work."""
+    """End the threads, which have no more work."""
     for _ in workers:
         work.put(None)
     deadline = time.monotonic() + _JOIN_TIMEOUT
