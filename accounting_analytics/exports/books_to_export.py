@@ -50,7 +50,7 @@ from flow
 full join reported using (line_id)
 where flow is distinct from reported
 """
-"""Count the lines that are not the same in the report and the line entries."""
+"""Query that counts the lines that differ between the report and the line entries."""
 _ROWS_PER_BATCH = 1 << 16
 _NO_REPORT = "Not compared: the books have no report of the service of these days."
 
@@ -62,28 +62,28 @@ class ExportedBooks(NamedTuple):
     ledgers: pd.DataFrame
     report: CashFlowReport
     open_items: Mapping[str, str]  # receivables and payables, with the path that names their party
-    known_ledgers: str  # which ledgers are known, as a sentence
-    notes: tuple[str, ...] = ()  # why lines of the period are missing, each as a sentence
-    read_at: dt.datetime | None = None  # when the lines were read, if they state it
-    proofs: Mapping[str, MonthProof] = {}  # by month; none before the lines are compared with the report
+    known_ledgers: str  # a sentence that says which ledgers are known
+    notes: tuple[str, ...] = ()  # sentences that say why lines of the period are missing
+    read_at: dt.datetime | None = None  # when the lines were read, if they state this
+    proofs: Mapping[str, MonthProof] = {}  # by month; empty until the lines are compared with the report
     local_books: str | None = None
     books_version: int | None = None
 
     @classmethod
     def from_books(cls, books: Books, period: Period) -> Self:
-        """Validate lines and ledgers of some days, with the service's report or a recomputed one.
+        """Validate lines and ledgers of a period, with the service's report or a recomputed report.
 
         Local books keep the proof of each month.
         """
         reported = next((report for report in books.reports if report.period == period), None)
-        if reported and reported.tag_ids:  # its lines are filtered and its balances are not: facts would not add up
+        if reported and reported.tag_ids:  # a tag filters its lines, not its balances: facts would not add up
             raise InputError(
                 f"the report has only lines with the tags {join_ids(reported.tag_ids)}, but the balances of all; load "
                 "it without tag_ids, and filter by bridge_line_entry_tag in the export; nothing was written"
             )
         if reported and reported.scale != books.scale:
             raise FrameError(f"line entries have scale {books.scale}, the report has scale {reported.scale}")
-        if books.version is not None and not books.source.loaded.covers(period):  # nothing was proven of other days
+        if books.version is not None and not books.source.loaded.covers(period):  # other days have no proof
             raise PeriodError(
                 f"the local books have the days {books.source.loaded}, which does not include all of {period}; "
                 "nothing was written"
@@ -132,7 +132,7 @@ def _exact_lines(books: Books) -> pa.Table:
 
 
 def with_dates(table: pa.Table, period: Period) -> pa.Table:
-    """Append the local ``date`` of each ``datetime`` in a period's zone."""
+    """Append a column ``date``, with the local day of each ``datetime`` in the period's time zone."""
     days = pc.floor_temporal(local_times(table["datetime"], period.time_zone), unit="day")
     return table.append_column("date", days.cast(pa.date32()))
 
@@ -149,7 +149,7 @@ def arrow_table(frame: pd.DataFrame) -> pa.Table:
 
 
 def _lines_within(lines: pa.Table, period: Period) -> pa.Table:
-    """Select lines of a period; only batches with other lines are copied."""
+    """Select lines of a period. Only batches that also have other lines are copied."""
     start, end = (pa.scalar(day, pa.date32()) for day in (period.start_date, period.end_date))
     batches = []
     for batch in lines.to_batches(_ROWS_PER_BATCH):
@@ -159,9 +159,10 @@ def _lines_within(lines: pa.Table, period: Period) -> pa.Table:
 
 
 def compare_with_report(database: duckdb.DuckDBPyConnection, books: ExportedBooks) -> MonthProof:
-    """Compare the report with one recomputed from its starting balances and the lines.
+    """Compare the report with a report recomputed from its starting balances and the lines.
 
-    Lines are compared by the database, and only where they differ by the reconciliation, which takes far more memory.
+    The database compares the lines. Only if lines differ, the reconciliation compares them too, which takes far more
+    memory.
     """
     report = books.report
     try:

@@ -1,4 +1,4 @@
-"""Export of books to files that other programs read: one function, and one writer a format."""
+"""Export of books to files that other programs read: one function, and one writer for each format."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _MAX_REASON = 300
 
 
 class _Writer(NamedTuple):
-    """The output of a format, and the function that writes it."""
+    """The type of output of a format, and the function that writes it."""
 
-    output: Callable[[str | Path], VersionFolder | OutputFile]  # refuses an unsuitable output
+    output: Callable[[str | Path], VersionFolder | OutputFile]  # its constructor refuses an unsuitable output
     write: Callable[[duckdb.DuckDBPyConnection, Path, Manifest], Iterator[ExportedFile]]
 
 
@@ -59,7 +59,8 @@ def export(
 ) -> Manifest:
     """Write the books of a period to files that other programs read.
 
-    All formats have the same figures, and replace an earlier export in one step: a reader sees that one or the new one.
+    All formats have the same figures, and replace an earlier export in one step: a reader
+    sees the earlier export or the new one.
 
     ========== ======================================================================================================
     parquet    A folder: ``output/current`` has the tables of the star schema, in ``fact_*/month=YYYY-MM/`` and
@@ -129,7 +130,7 @@ def export(
 
 
 def _reason(error: OSError | duckdb.Error) -> str:
-    """State the reason of the system, also where DuckDB has its number only."""
+    """Return the system's reason of an error, also if DuckDB has only the error number."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     number = re.search(r'"errno":"(\d+)"', str(error))
@@ -138,7 +139,7 @@ def _reason(error: OSError | duckdb.Error) -> str:
 
 def check_output(export_format: str, output: str | Path) -> VersionFolder | OutputFile:
     """Check that a format can be written to `output`, before books are loaded."""
-    if export_format not in list(_WRITERS):  # a list cannot be a key
+    if export_format not in list(_WRITERS):  # the format may be a list, which cannot be a key
         hint = did_you_mean(export_format, FORMATS)
         listed = f"the formats are: {', '.join(FORMATS)}"
         raise InputError(f"unknown export format {quote(export_format)}; {hint or listed}")
@@ -152,7 +153,7 @@ def _manifest(
     names: tuple[str | None, str | None],
     fiscal_year_start_month: int,
 ) -> Manifest:
-    """Make a manifest without files; each verdict states its first month."""
+    """Make a manifest that lists no files yet. Each verdict states the first month that has it."""
     by_verdict = "select verdict, min(month), bool_or(is_partial) from dim_load group by verdict order by min(month)"
     found = database.execute(by_verdict).fetchall()
     return Manifest(

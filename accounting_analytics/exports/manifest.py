@@ -56,7 +56,7 @@ class ExportedFile:
 
 @dataclass(frozen=True, repr=False)
 class Manifest(Result):
-    """Content of an export; ``manifest.json`` in the folder has the same fields.
+    """The content of an export. ``manifest.json`` in the folder has the same fields.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Manifest(Result):
         return dict(rows)
 
     def summary(self) -> str:
-        """One line: where the export is, what it contains, and how it was proven."""
+        """One line of text: where the export is, what it contains, and how it was proven."""
         prefix = "PARTIAL: " if self.partial else ""
         names = {file.name for file in self.files}
         location = self.folder / names.pop() if len(names) == 1 else self.folder
@@ -149,7 +149,7 @@ class Manifest(Result):
         return f"{prefix}Export in {location}: {content}. {self.verdict} {self.known_ledgers}"
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show the rows of each table."""
+        """Show the number of rows of each table."""
         lines = [f"- {table}: {rows:,} rows" for table, rows in self.tables.items()]
         yield ResultPart(lines, pd.DataFrame(list(self.tables.items()), columns=["table", "rows"]))
 
@@ -161,7 +161,7 @@ class Manifest(Result):
 
 
 def totals(rows: duckdb.DuckDBPyRelation) -> tuple[int, dict[str, str]]:
-    """Count rows, and sum each of their amounts exactly, as text."""
+    """Count rows, and sum each column of amounts exactly, as text."""
     amounts = [name for name, dtype in zip(rows.columns, rows.dtypes, strict=True) if dtype.id == "decimal"]
     sums = [f"coalesce(sum({name}), 0)::varchar" for name in amounts]
     count, *texts = rows.aggregate(", ".join(["count(*)", *sums])).fetchall()[0]
@@ -175,7 +175,7 @@ def file_sha256(path: Path) -> str:
 
 
 class ExportDifference(NamedTuple):
-    """Something that is not as the manifest states.
+    """A part of an export that is not as the manifest states.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class ExportVerification(Result):
 
     @property
     def verified(self) -> bool:
-        """Whether nothing differs."""
+        """True if nothing differs."""
         return not self.differences
 
     @property
@@ -226,7 +226,7 @@ class ExportVerification(Result):
         return pd.DataFrame(self.differences, columns=list(ExportDifference._fields), dtype="object")
 
     def summary(self) -> str:
-        """One line: whether the export is as it was written."""
+        """One line of text: whether the export is as it was written."""
         counts = f"{self.files:,} files with {self.rows:,} rows"
         if self.verified:
             return f"Verified: {counts} in {self.folder} have the rows, sums and digests of the manifest."
@@ -276,7 +276,7 @@ def verify_export(folder: str | Path) -> ExportVerification:
             f"{path} is a file; name the folder of a Parquet export, which is the only format that is verified"
         )
     version = path / CURRENT if (path / CURRENT).is_dir() else path
-    manifest = Manifest.load(version.resolve())  # once: an export that ends meanwhile does not mix two versions
+    manifest = Manifest.load(version.resolve())  # resolved once: a later export does not mix in
     other = next((file.name for file in manifest.files if not file.name.endswith(".parquet")), None)
     if other is not None:
         raise InputError(
@@ -296,7 +296,7 @@ def verify_export(folder: str | Path) -> ExportVerification:
 
 
 def _differences(database: duckdb.DuckDBPyConnection, path: Path, file: ExportedFile) -> Iterator[ExportDifference]:
-    """Compare a file with what the manifest states of it."""
+    """Compare a file with what the manifest states about it."""
     try:
         digest = file_sha256(path)
     except OSError as error:

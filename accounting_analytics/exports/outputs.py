@@ -36,7 +36,7 @@ _SUFFIXES_OF_FILES = {".duckdb", ".xlsx"}
 
 
 class VersionFolder:
-    """A folder of versions whose files have a suffix: new, empty, or with versions only."""
+    """A folder of versions whose files have a suffix. It must be new, empty, or have only versions."""
 
     def __init__(self, output: str | Path, suffix: str) -> None:
         self.path = to_path(output, "output")
@@ -55,7 +55,7 @@ class VersionFolder:
             )
 
     def _require_versions(self) -> None:
-        """Refuse to write where other files are."""
+        """Refuse a folder that has other files."""
         if not self.path.is_dir():
             raise InputError(f"{self.path} is a file; name a folder to export to")
         others = {path.name for path in self.path.iterdir()} - {CURRENT, _VERSIONS, _LOCK, _NEXT_LINK}
@@ -77,13 +77,13 @@ class VersionFolder:
 
     @contextmanager
     def replaced(self) -> Iterator[Path]:
-        """Make a folder for the next version, current when the block succeeds."""
+        """Make a folder for the next version, which becomes the current version when the block succeeds."""
         is_new = not self.path.exists()
         versions = self.path / _VERSIONS
         versions.mkdir(parents=True, exist_ok=True)
         with _locked(self.path / _LOCK, self.path):
             current = self._current
-            for version in versions.iterdir():  # versions before the current one, and unfinished ones
+            for version in versions.iterdir():  # earlier versions, and unfinished versions
                 if version.resolve() != current:
                     shutil.rmtree(version)
             complete = versions / str(1 if current is None else int(current.name) + 1)
@@ -94,7 +94,7 @@ class VersionFolder:
                 _sync(unfinished)
                 unfinished.rename(complete)
                 self._make_current(complete)
-            except BaseException:  # also when interrupted: nothing unfinished stays
+            except BaseException:  # also after an interrupt: nothing unfinished stays
                 shutil.rmtree(self.path if is_new and current is None else unfinished, ignore_errors=True)
                 raise
 
@@ -126,13 +126,13 @@ class OutputFile:
 
     @contextmanager
     def replaced(self) -> Iterator[Path]:
-        """Name a private file, which replaces the output when the block ends."""
+        """Yield the path of a private file, which replaces the output when the block ends."""
         folder = self.path.with_name(f"{self.path.name}{TEMPORARY_SUFFIX}")
         folder.mkdir(mode=0o700, exist_ok=True)
         with _locked(folder / _LOCK, self.path):
             try:
                 unfinished = folder / "next" / self.path.name
-                shutil.rmtree(unfinished.parent, ignore_errors=True)  # of a killed export
+                shutil.rmtree(unfinished.parent, ignore_errors=True)  # files of a killed export
                 unfinished.parent.mkdir()
                 yield unfinished
                 _sync(unfinished.parent)
@@ -144,7 +144,7 @@ class OutputFile:
 
 @contextmanager
 def _locked(file: Path, output: Path) -> Iterator[None]:
-    """Lock a file until the block ends; a killed program releases its lock."""
+    """Lock a file until the block ends. The lock of a killed program is released."""
     try:
         with FileLock(file, timeout=0):
             yield
@@ -153,7 +153,7 @@ def _locked(file: Path, output: Path) -> Iterator[None]:
 
 
 def _sync(folder: Path) -> None:
-    """Sync a folder and its files to disk."""
+    """Write a folder and its files to disk."""
     sync_folder(folder)
     for path in folder.rglob("*"):
         if path.is_dir():

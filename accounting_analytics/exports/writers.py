@@ -67,11 +67,11 @@ def _metadata(table: StarTable, manifest: Manifest) -> dict[str, str]:
 
 _FORMULA = f"[{re.escape(FORMULA_START + GUARD)}].*"
 _WORDS = ("description", "name", "path", "counterparty")
-"""Ends of names of columns that people read; ids, codes and months stay as they are, unless they are formulas."""
+"""Ends of the names of columns that people read. Ids, codes and months are changed only if they are formulas."""
 
 
 def _guarded(name: str) -> str:
-    """Write the expression that guards a column as `guard` of sheets does."""
+    """Write the SQL expression that guards a column as `guard` guards cells of sheets."""
     pattern = f"{_FORMULA}|{CONVERTED}" if name.endswith(_WORDS) else _FORMULA
     return f"if(regexp_full_match({name}, {text_literal(pattern)}, 'is'), {text_literal(GUARD)} || {name}, {name})"
 
@@ -97,7 +97,7 @@ _UNWRITABLE = re.compile("[?\\\\\ud800-\udfff]")
 
 
 class DatabaseFile(OutputFile):
-    """A DuckDB file, not replaced while another program has changes in its ``.wal``."""
+    """A DuckDB file, which is not replaced while another program has changes in its ``.wal``."""
 
     def __init__(self, output: str | Path) -> None:
         super().__init__(output, ".duckdb")
@@ -117,7 +117,7 @@ class DatabaseFile(OutputFile):
 def write_duckdb(database: duckdb.DuckDBPyConnection, path: Path, _manifest: Manifest) -> Iterator[ExportedFile]:
     """Write the database to its file."""
     counted = {table.name: totals(database.table(table.name)) for table in STAR_SCHEMA}
-    database.execute("checkpoint")  # closing writes the file too, but reports no error if the disk is full
+    database.execute("checkpoint")  # closing also writes the file, but reports no error if the disk is full
     database.close()
     digest = file_sha256(path)
     for name, (rows, sums) in counted.items():

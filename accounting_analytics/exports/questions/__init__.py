@@ -1,7 +1,7 @@
 """Ten questions about exported books, in SQL over the tables of the star schema.
 
-Each is a file ``NAME.sql`` in this folder: a comment with the question and what one row of the answer is, and one
-query. They run in DuckDB as they are, and use standard SQL where there is one; ``$name`` is a parameter.
+Each question is a file ``NAME.sql`` in this folder: a comment with the question and the meaning of a row of the answer,
+and one query. The queries run in DuckDB unchanged, and use standard SQL if possible. ``$name`` is a parameter.
 """
 
 from __future__ import annotations

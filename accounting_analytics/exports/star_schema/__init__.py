@@ -1,1 +1,1 @@
-"""The star schema of exported books: a query for each table, and what builds them."""
+"""The star schema of exported books: a query for each table, and the functions that build the tables."""

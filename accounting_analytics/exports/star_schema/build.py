@@ -1,8 +1,8 @@
 """The database with the star schema of exported books.
 
 Each table is the query of its name in this folder, run by DuckDB. The queries read the books, ``source.line`` and the
-other tables of ``source``, and each other. Their amounts have 38 digits, so that no sum is rounded or too long; those
-of the tables have 18.
+other tables of ``source``, and each other. Amounts in queries have 38 digits, so that no sum is rounded or too long.
+Amounts in the tables have 18 digits.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 
 _MEMORY, THREADS = "500MB", 2
-"""Limits of a DuckDB that may write to a folder; each thread needs room for rows that it sorts and compresses."""
+"""Limits of a database that may write temporary files. Each thread needs memory to sort and compress rows."""
 _STORAGE = "v1.0.0"
-"""Connectors of BI tools contain older versions of DuckDB, which cannot read what newer ones write by default."""
+"""Oldest version of DuckDB that must read the file, because connectors of BI tools contain older versions."""
 _ABSENT = {
     "transaction_review_status": "null::varchar",
     "transaction_posted_status": "null::varchar",
@@ -49,7 +49,7 @@ _ABSENT = {
     "tag_group_ids": "null::varchar",
     "transaction_description": "description",
 }
-"""Values of columns of lines that were not loaded."""
+"""Values for columns of lines that were not loaded."""
 _MONTH_AND_EXPORT = """
 create table source.month (
     month varchar, start_date date, end_date date,
@@ -80,9 +80,9 @@ def build_star_schema(
     fiscal_year_start_month: int = 1,
     has_keys: bool = False,
 ) -> None:
-    """Create the tables of the star schema in a new database, with their rows and comments, and the views."""
+    """Create the tables of the star schema in a new database, with rows and comments, and create the views."""
     with attached_books(database, books, currency, fiscal_year_start_month):
-        # a table follows those it refers to
+        # a table is created after the tables that it refers to
         for table in sorted(STAR_SCHEMA, key=lambda table: bool(table.references)):
             database.execute(table.definition(books.report.scale, has_keys=has_keys))
             database.execute(f"comment on table {table.name} is {text_literal(f'One row is {table.grain}.')}")
@@ -96,9 +96,9 @@ def build_star_schema(
 def attached_books(
     database: duckdb.DuckDBPyConnection, books: ExportedBooks, currency: str | None, fiscal_year_start_month: int
 ) -> Iterator[None]:
-    """Attach the tables that queries read as ``source``, and add the functions that they call.
+    """Attach the tables that queries read as ``source``, and add the functions that queries call.
 
-    Books without proofs are compared with their report, whose verdict is that of every month.
+    Books without proofs are compared with their report, and every month has the verdict of this comparison.
     """
     time_zone = books.period.time_zone
     database.create_function("merchant", _merchant, ["VARCHAR"], "VARCHAR", type=ARROW)
@@ -112,7 +112,7 @@ def attached_books(
         _register(database, name, rows)
     _insert_month_and_export(database, books, currency, fiscal_year_start_month)
     parties = database.sql(query_of("counterparty")).to_arrow_table().combine_chunks()
-    for name in ("line", "report_line"):  # a join in the database would not keep their order
+    for name in ("line", "report_line"):  # a join in the database would not keep the order of lines
         _register(database, name, _with_counterparties(sources[name], parties))
     sources["counterparty"] = parties.group_by(["counterparty_id", "counterparty"]).aggregate([])
     del parties
@@ -137,7 +137,7 @@ def _sources(books: ExportedBooks) -> dict[str, pa.Table]:
 
 def _register(database: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
     """Let queries read rows as a table of `source`."""
-    pa.default_memory_pool().release_unused()  # otherwise the pool keeps what was needed to make them
+    pa.default_memory_pool().release_unused()  # otherwise the pool keeps memory that making the rows needed
     database.register(f"{name}_rows", rows)
     database.execute(f"create or replace view source.{name} as select *{_added(name, rows)} from {name}_rows")  # noqa: S608 (our own names)
 
@@ -149,7 +149,7 @@ def _with_counterparties(lines: pa.Table, parties: pa.Table) -> pa.Table:
 
 
 def _added(name: str, rows: pa.Table) -> str:
-    """Add months, and columns that were not loaded, to those of the rows."""
+    """Write the columns that a query adds to the rows: the month, and columns that were not loaded."""
     added = {"month": "left(date::varchar, 7)"} if "date" in rows.column_names else {}
     if name == "line":
         added |= {column: value for column, value in _ABSENT.items() if column not in rows.column_names}
@@ -172,7 +172,7 @@ def _insert_month_and_export(
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: StarTable, scale: int) -> None:
-    """Insert the rows of a table; an error names rows with too many digits."""
+    """Insert the rows of a table. An error names rows with too many digits."""
     query, key = query_of(table.name), ", ".join(table.key)
     try:
         database.execute(f"insert into {table.name} by name from ({query})")
@@ -209,18 +209,18 @@ def all_views() -> Iterator[tuple[str, str, str]]:
 
 
 def _merchant(texts: pa.ChunkedArray) -> pa.Array:
-    """Find the merchant of each text; DuckDB calls this."""
+    """Find the merchant of each text, as a function for DuckDB."""
     return pa.array(merchants(texts.to_pylist()), pa.string())
 
 
 def _party(paths: pa.ChunkedArray, texts: pa.ChunkedArray) -> pa.Array:
-    """Find the party of each line; DuckDB calls this."""
+    """Find the party of each line, as a function for DuckDB."""
     given = [[text for text in row if text and text.strip()] for row in texts.to_pylist()]
     return pa.array(parties_of_lines(paths.to_pylist(), given), pa.string())
 
 
 def _ledgers(books: ExportedBooks) -> pa.Table:
-    """List ledgers of the chart, the lines and the report, with paths and roles."""
+    """List the ledgers of chart, lines and report, with paths and roles."""
     ledgers, report, names = books.ledgers, books.report.exact(), LedgerNames.from_frame(books.ledgers)
     upwards = [[ledger_id, *names.hierarchy.ancestors(ledger_id)] for ledger_id in ledgers["id"]]
     cash = {*report.starting_balances["ledger_id"], *ledgers.loc[ledgers["report_cash_flow"], "id"]}

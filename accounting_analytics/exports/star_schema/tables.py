@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 DIGITS = 18
-"""Digits of an amount: as many as Parquet stores in an INT64."""
+"""Digits of an amount: the most that Parquet stores in an INT64."""
 
 
 AMOUNT = f"decimal({DIGITS}, scale)"
-"""Type of an amount; its scale is that of the books."""
+"""Type of an amount, with the scale of the books."""
 
 
 TEXT, DATE, INSTANT, NUMBER, WHOLE, FLAG = "varchar", "date", "timestamptz", "integer", "bigint", "boolean"
@@ -32,7 +32,7 @@ KEYS = {
     "date": "dim_date",
     "month": "dim_load",
 }
-"""Table whose rows a column of this name identifies."""
+"""For each name of a key column, the table whose rows it identifies."""
 
 
 class StarTable(NamedTuple):
@@ -45,12 +45,12 @@ class StarTable(NamedTuple):
 
     @property
     def references(self) -> dict[str, str]:
-        """Find the table that each foreign key refers to, by column."""
+        """Map each foreign key column to the table that it refers to."""
         return {column: KEYS[column] for column in self.columns if KEYS.get(column, self.name) != self.name}
 
     @property
     def is_partitioned(self) -> bool:
-        """Tell whether each month of the table has a file."""
+        """True if each month of the table has its own file."""
         return "month" in self.references
 
     def definition(self, scale: int, *, has_keys: bool) -> str:
@@ -289,4 +289,4 @@ VIEWS = {
         """,
     ),
 }
-"""Comment and query of each view; each question without parameters is a view too."""
+"""Comment and query of each view. Each question without parameters is also a view."""
