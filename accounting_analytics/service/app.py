@@ -108,7 +108,7 @@ class ServiceOptions:
 
     @property
     def allowed_hosts(self) -> list[str]:
-        """Host names that requests may use; all for a remote host without public ones."""
+        """Host names that requests may use. A remote host without public host names allows all names."""
         if self.is_remote and not self.public_hosts:
             return ["*"]
         return ["localhost", LOOPBACK, "[::1]", self.host, *self.public_hosts]
@@ -119,16 +119,16 @@ _DEFAULTS = ServiceOptions()
 
 MAX_READS = 40
 MAX_REPORTS = 4
-"""Reports that are calculated in parallel: each needs tens of megabytes, and more of them are not faster."""
+"""Number of reports that are calculated in parallel: each needs tens of megabytes, and more reports are not faster."""
 
 MAX_CHANGES = 4
-"""Changes that hold the write lock or wait for it in a thread; further ones wait without a thread."""
+"""Number of changes that hold the write lock or wait for it in a thread. Further changes wait without a thread."""
 
 MAX_BODY = 64 * 1024
-"""Largest body, in bytes."""
+"""Largest body of a request, in bytes."""
 
 BODY_DEADLINE = 20
-"""Seconds within which the whole body must arrive."""
+"""Seconds within which the whole body of a request must arrive."""
 
 
 def create_app(store: Store, options: ServiceOptions = _DEFAULTS) -> ASGIApp:
@@ -136,12 +136,12 @@ def create_app(store: Store, options: ServiceOptions = _DEFAULTS) -> ASGIApp:
     service = LedgerService(store, options)
     app = Starlette(routes=_routes(service), exception_handlers=_ERROR_HANDLERS)
     app.router.redirect_slashes = False
-    # a web page that rebinds its own name to this address sends another host name
+    # the request of a web page that binds its own name to this address has another host name
     return ResponseHeaders(TrustedHostMiddleware(app, options.allowed_hosts, www_redirect=False))
 
 
 def _routes(service: LedgerService) -> list[Route]:
-    """Return the routes; waiting changes never take the threads of readers."""
+    """Return the routes. Changes that wait never use the threads of readers."""
     reads, reports, changes = map(CapacityLimiter, (MAX_READS, MAX_REPORTS, MAX_CHANGES))
 
     def endpoint_of(operation: Operation) -> _Endpoint:
@@ -203,7 +203,7 @@ class LedgerService:
         return True
 
     def admit(self, request: Request) -> Instance:
-        """Return the instance of the token; else refuse with 401, 404, 422 or 429.
+        """Return the instance of the request's token, or refuse with 401, 404, 422 or 429.
 
         The header of the request must name the same instance.
         """
@@ -251,7 +251,7 @@ def unauthorized(*, with_token: bool) -> OperationRefusedError:
 
 
 async def _read_body(request: Request) -> bytes:
-    """Read a JSON body; refuse another type, large or late ones."""
+    """Read a JSON body. Refuse another content type, and bodies that are too large or too late."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         raise OperationRefusedError(f"the body must be sent as {JSON}", status=415, error_code="unsupported_media_type")
     body = bytearray()
@@ -276,7 +276,7 @@ def json_response(body: msgspec.Struct, status: int = 200, headers: Mapping[str,
 
 
 def error_response(error: OperationRefusedError) -> Response:
-    """Respond to an operation that was refused."""
+    """Make the response to an operation that was refused."""
     detail = {"detail": error.detail}
     body = (
         msgspec.convert(detail, ValidationError) if error.detail else Error.from_message(str(error), error.error_code)
@@ -300,12 +300,12 @@ async def _http_error(_: Request, error: HTTPException) -> Response:
 
 
 async def _client_disconnected(_: Request, __: Exception) -> Response:
-    """Respond to a client that has disconnected, which is not a failure."""
+    """Make the response for a client that has disconnected, which is not a failure."""
     return Response(status_code=HTTPStatus.BAD_REQUEST)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Hide the cause of an unexpected failure; only the log has it."""
+    """Respond to an unexpected failure without its cause, which only the log has."""
     reason = str(error).partition("\n")[0] if isinstance(error, SQLAlchemyError) else ""
     _log.error("request %s failed: %s %s", request.state.request_id, type(error).__name__, reason)
     msg = "the service failed; a change may or may not have been made"
@@ -325,10 +325,10 @@ _WINDOW = 60.0
 
 
 class RateLimits:
-    """Counts the requests of each instance by minute, in any thread.
+    """Counter of the requests of each instance in a minute, for any thread.
 
-    The minute begins with its first request. Refused requests do not count, so a client that waits until the minute
-    ends is served. Without a limit nothing is counted.
+    A minute begins with its first request. Refused requests do not count, so that a client that waits until the minute
+    ends is served. Without a limit, nothing is counted.
     """
 
     def __init__(self, requests_per_minute: int | None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -342,9 +342,9 @@ class RateLimits:
         self._minutes: dict[int, tuple[float, int]] = {}
 
     def acquire(self, instance_pk: int) -> dict[str, str]:
-        """Count a request if one is left; return the response headers.
+        """Count a request if the limit allows it, and return the response headers.
 
-        The headers have ``retry-after`` only if none was left. Seconds until the minute ends are rounded up.
+        The headers have ``retry-after`` only if the limit was reached. Seconds until the minute ends are rounded up.
         """
         if self._limit is None:
             return {}

@@ -46,7 +46,7 @@ def record(
 ) -> None:
     """Write the next row of an audit log.
 
-    The actor is the key of an access token or :data:`LOCAL`; the user is as the client states it.
+    The actor is the key of an access token or :data:`LOCAL`. The user is the name that the client states.
     """
     row = AuditRow(now(), actor, modified_by, operation, transaction_id, before, after)
     connection.execute(insert(tables.audit), {**asdict(row), "instance_pk": instance.pk})
@@ -56,7 +56,8 @@ def record(
 class AuditedChange:
     """A change of the books: an audit row with the present names of its ledgers, joined by ``|``.
 
-    Of more than three new ledgers only the number is shown; of an import the file, entries and SHA-256.
+    If more than three ledgers are new, only their number is shown. For an import, the file, its number of entries and
+    its SHA-256 are shown.
     """
 
     datetime: dt.datetime
@@ -99,7 +100,7 @@ def _change(row: AuditRow, names: Mapping[str, str]) -> AuditedChange:
 
 
 def _names_and_ids(operation: str, ledgers: Mapping[str, str], names: Mapping[str, str]) -> tuple[str, str]:
-    """Return names and ids of ledgers; of postings, file, count and digest."""
+    """Return names and ids of ledgers. For posted entries, return file and count, and the digest."""
     if operation in _OF_LEDGERS:
         names_or_count = ledgers.values() if len(ledgers) <= _MOST_NAMES else [f"{len(ledgers)} ledgers"]
         return _join(names_or_count), _join(ledgers)

@@ -1,4 +1,4 @@
-"""Lines that connect a client to an instance, for Python or a shell."""
+"""Lines of code that connect a client to an instance, in Python or a shell."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _PORTS = 10_000
 
 
 def port_of(instance: Instance) -> int:
-    """Return the constant port of an instance, which others seldom have."""
+    """Return the port of an instance. It is always the same, and other instances seldom have it."""
     return _FIRST_PORT + int(instance_digest(instance.id), 16) % _PORTS
 
 
 def connection_lines(store: Store, instance: Instance, base_url: str) -> list[str]:
-    """Write the lines that connect a client; they contain no token."""
+    """Write the lines of code that connect a client. They contain no token."""
     settings = _settings(store, instance, base_url)
     options = ", ".join(f"{name}={_literal(value)}" for name, value in settings.items())
     lines = [
@@ -45,7 +45,7 @@ def connection_lines(store: Store, instance: Instance, base_url: str) -> list[st
 
 
 def _settings(store: Store, instance: Instance, base_url: str) -> dict[str, str | int]:
-    """Return a client's settings; a token file belongs to the first instance."""
+    """Return a client's settings. Only the first instance has a token file."""
     settings: dict[str, str | int | None] = {"base_url": base_url, "instance_id": instance.id}
     is_first = store.instances()[0].id == instance.id
     if is_first and store.path and (file := beside(store.path, ".token").absolute()).exists():
@@ -56,6 +56,6 @@ def _settings(store: Store, instance: Instance, base_url: str) -> dict[str, str 
 
 
 def _literal(value: str | int) -> str:
-    """Write a value as Python, text in double quotes if possible."""
+    """Write a value as Python code. Texts are in double quotes if possible."""
     is_plain = isinstance(value, str) and value.isprintable() and not set(value) & {'"', "\\"}
     return f'"{value}"' if is_plain else repr(value)

@@ -37,21 +37,21 @@ _IDS_PER_QUERY = 500
 _Id = TypeVar("_Id", str, int)
 
 WRITES = "writes"
-"""Execution option of a connection that takes the write lock when it begins."""
+"""Execution option of a connection that takes the write lock when its transaction begins."""
 
 _BUSY = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
-    *("40001", "40P01", "53300", "55P03", "57014", "57P03"),  # PostgreSQL: conflicts, time-outs, connections
+    *("40001", "40P01", "53300", "55P03", "57014", "57P03"),  # PostgreSQL: conflicts, timeouts, too many connections
 }
 _FULL = {
     sqlite3.SQLITE_FULL,
-    # a quota or a limit of the file size; a full disk when shared memory is created or extended
+    # a quota or file size limit is reached, or the disk is full when shared memory is created or extended
     *(sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN),
     "53100",
 }
 _PRIMARY_CODE = 0xFF
-"""Mask of an extended result code of SQLite; its lowest byte is the primary code."""
+"""Mask for extended result codes of SQLite, whose lowest byte is the primary code."""
 
 _PRIVATE_MODE = 0o600
 _PRAGMAS = (
@@ -69,7 +69,7 @@ _STATEMENT_MILLISECONDS = 60_000
 
 
 class Store:
-    """Books of any number of instances in one database; a context manager that closes itself.
+    """Books of any number of instances in one database, as a context manager that closes the database.
 
     Get one with :meth:`Store.open`. Every method may be called from any thread.
 
@@ -92,7 +92,7 @@ class Store:
     def open(cls, database: str | Path, *, lock_seconds: float = LOCK_SECONDS, create: bool = True) -> Self:
         """Open a database: an SQLite file, created if it does not exist, or an address ``postgresql://...``.
 
-        A writer waits at most `lock_seconds` for another one. Without `create`, an empty database is refused.
+        A writer waits at most `lock_seconds` for another writer. Without `create`, an empty database is refused.
         """
         address = str(database)
         if address.startswith(SERVER_SCHEMES):
@@ -107,7 +107,7 @@ class Store:
             ensure_file(path, create=create)
             store = cls(connect_file(path, lock_seconds), lock_seconds, path)
         with ExitStack() as on_error:
-            on_error.callback(store.close)  # also when interrupted: the database must not stay locked
+            on_error.callback(store.close)  # also after an interrupt: the database must not stay locked
             try:
                 store._ensure_tables(create=create)
             except DBAPIError as error:
@@ -131,17 +131,17 @@ class Store:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Give a connection with one snapshot; refuse with 503 if busy."""
+        """Give a connection that reads one snapshot. Refuse with 503 if the database is busy."""
         with _refusals(), self._engine.connect() as connection:
-            connection.begin()  # ended by closing: there is nothing to commit
+            connection.begin()  # closing ends the transaction: there is nothing to commit
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Give a connection with the write lock; commit at the block's end.
+        """Give a connection with the write lock, and commit at the end of the block.
 
-        The transaction is rolled back if the block raises. 503 if another writer held the lock for too long, 507 if the
-        disk is full.
+        The transaction is rolled back if the block raises. It is refused with 503 if another writer holds the lock for
+        too long, and with 507 if the disk is full.
         """
         if not self._writer.acquire(timeout=self._lock_seconds):
             raise busy()
@@ -166,7 +166,7 @@ class Store:
             return [Instance(*row) for row in rows]
 
     def instance(self, instance_id: str) -> Instance:
-        """Return the instance with an id; refuse an unknown id."""
+        """Return the instance with an id. Refuse an unknown id."""
         with self.reading() as connection:
             return read_instance(connection, instance_id)
 
@@ -176,7 +176,7 @@ class Store:
             return read_ledgers(connection, read_instance(connection, instance_id))
 
     def _ensure_tables(self, *, create: bool) -> None:
-        """Create the tables if the database is empty; else only read it."""
+        """Create the tables if the database is empty. Otherwise only read the database."""
         with self._engine.connect() as connection:
             is_empty = not has_books(connection, self.name)
         if is_empty and not create:
@@ -185,7 +185,7 @@ class Store:
             use_write_ahead_log(self._engine, self.name)
         if is_empty:
             with self._begin_writing() as connection:
-                if not has_books(connection, self.name):  # otherwise another process has created them
+                if not has_books(connection, self.name):  # otherwise another process has created the tables
                     tables.metadata.create_all(connection)
                     values = {
                         _VERSION_NAME: b"%d" % tables.VERSION,
@@ -197,7 +197,7 @@ class Store:
 
 @contextmanager
 def _refusals() -> Iterator[None]:
-    """Raise errors about a busy or full database as refusals."""
+    """Turn errors of a busy or full database into refusals."""
     try:
         yield
     except TooManyConnectionsError as error:
@@ -210,7 +210,7 @@ def _refusals() -> Iterator[None]:
 
 
 def has_books(connection: Connection, name: str) -> bool:
-    """Return whether the tables exist; refuse other tables or versions."""
+    """Return whether the tables exist. Refuse a database with other tables or another version."""
     existing = inspect(connection).get_table_names()
     if not existing:
         return False
@@ -228,24 +228,24 @@ def has_books(connection: Connection, name: str) -> bool:
 
 
 def _setting(connection: Connection, name: str) -> bytes:
-    """Read a setting; return empty bytes if it is missing."""
+    """Read a setting, or return empty bytes if it is missing."""
     settings = tables.settings.c
     return bytes(connection.execute(select(settings.value).where(settings.name == name)).scalar() or b"")
 
 
 def select_instances() -> Select[*tuple[Any, ...]]:
-    """Query the fields of :class:`Instance`."""
+    """Return the query of all instances, with the fields of :class:`Instance`."""
     return select(*(tables.instances.c[field.name] for field in fields(Instance)))
 
 
 def find_instance(connection: Connection, instance_id: str) -> Instance | None:
-    """Find the instance with an id, if there is one."""
+    """Find the instance with an id, or return None."""
     row = connection.execute(select_instances().where(tables.instances.c.id == instance_id)).first()
     return Instance(*row) if row else None
 
 
 def read_instance(connection: Connection, instance_id: str) -> Instance:
-    """Return the instance with an id; refuse an unknown id."""
+    """Return the instance with an id. Refuse an unknown id."""
     instance = find_instance(connection, instance_id)
     if instance is None:
         raise InputError(f"there is no instance {instance_id!r} in this database; nothing was changed")
@@ -253,7 +253,7 @@ def read_instance(connection: Connection, instance_id: str) -> Instance:
 
 
 def select_ledgers(instance: Instance) -> Select[*tuple[Any, ...]]:
-    """Query the fields of :class:`StoredLedger`."""
+    """Return the query of an instance's ledgers, with the fields of :class:`StoredLedger`."""
     parents = tables.ledgers.alias()
     columns = {**tables.ledgers.c, "parent_id": parents.c.id}
     return (
@@ -270,12 +270,12 @@ def read_ledgers(connection: Connection, instance: Instance) -> list[StoredLedge
 
 
 def id_batches(ids: Sequence[_Id]) -> Iterator[Sequence[_Id]]:
-    """Split ids into batches: databases limit the parameters of a query."""
+    """Split ids into batches, because databases limit the parameters of a query."""
     return (ids[start : start + _IDS_PER_QUERY] for start in range(0, len(ids), _IDS_PER_QUERY))
 
 
 def connect_file(path: Path, lock_seconds: float) -> Engine:
-    """Connect to an existing file; writers wait `lock_seconds` for the lock."""
+    """Connect to an existing file. Writers wait at most `lock_seconds` for the lock."""
     url = URL.create("sqlite+pysqlite", database=path.absolute().as_uri(), query={"mode": "rw", "uri": "true"})
     engine = create_engine(url, hide_parameters=True, pool_size=16, max_overflow=48, pool_timeout=60)
     event.listen(engine, "connect", partial(_configure_file, lock_seconds))
@@ -284,9 +284,9 @@ def connect_file(path: Path, lock_seconds: float) -> Engine:
 
 
 def ensure_file(path: Path, *, create: bool) -> None:
-    """Refuse an unusable file; create a missing one for its owner alone.
+    """Refuse an unusable file. Create a missing file that only its owner can read.
 
-    An existing file is not opened: the locks that this program has on it would be lost when it is closed.
+    An existing file is not opened, because closing it would release the locks that this program has on the file.
     """
     if not create and not (path.exists() and path.stat().st_size):
         problem = "is empty; create books with" if path.exists() else "does not exist; create it with"
@@ -305,7 +305,7 @@ def ensure_file(path: Path, *, create: bool) -> None:
 
 
 def use_write_ahead_log(engine: Engine, name: str) -> None:
-    """Set the journal mode, which cannot change within a transaction."""
+    """Set the journal mode outside of a transaction, because it cannot change within one."""
     raw = engine.raw_connection()
     try:
         raw.cursor().execute("PRAGMA journal_mode = WAL")
@@ -316,9 +316,10 @@ def use_write_ahead_log(engine: Engine, name: str) -> None:
 
 
 def beside(database: Path, suffix: str) -> Path:
-    """Return a file beside a database.
+    """Return the path of a file beside a database.
 
-    ``.token`` is that of its first instance, ``-wal`` and ``-shm`` are those of SQLite while it is open.
+    The suffix is ``.token`` for the token of the first instance, or ``-wal`` or ``-shm`` for files of SQLite while the
+    database is open.
     """
     return database.with_name(f"{database.name}{suffix}")
 
@@ -337,7 +338,7 @@ def unusable_file(name: str, error: BaseException | None) -> InputError:
 
 
 def find_damage(connection: Connection) -> str | None:
-    """Return the first problem of SQLite's quick check; servers check themselves."""
+    """Return the first problem of SQLite's quick check. Servers check their databases themselves."""
     if connection.dialect.name != "sqlite":
         return None
     try:
@@ -355,12 +356,12 @@ def _configure_file(lock_seconds: float, connection: sqlite3.Connection, _: obje
 
 
 def _begin_in_file(connection: Connection) -> None:
-    """Begin: a reader gets one snapshot, a writer the write lock."""
+    """Begin a transaction: a reader gets one snapshot, a writer gets the write lock."""
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(WRITES) else "BEGIN")
 
 
 def connect_server(address: str, lock_seconds: float) -> Engine:
-    """Connect to a server; writers wait `lock_seconds` for the lock."""
+    """Connect to a server. Writers wait at most `lock_seconds` for the lock."""
     try:
         url = make_url(address).set(drivername="postgresql+psycopg")
     except (ArgumentError, ValueError):
@@ -380,7 +381,7 @@ def connect_server(address: str, lock_seconds: float) -> Engine:
 
 
 def address_without_passwords(url: URL) -> str:
-    """Return an address without passwords, including one in its query."""
+    """Return an address without passwords, also without a password in its query."""
     return url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
 
 
@@ -393,7 +394,7 @@ def unusable_server(url: URL, error: DBAPIError) -> ConfigurationError:
 
 
 def _begin_on_server(lock_seconds: float, connection: Connection) -> None:
-    """Begin: a reader gets one snapshot, a writer first the write lock."""
+    """Begin a transaction: a reader gets one snapshot, a writer first gets the write lock."""
     if connection.get_execution_options().get(WRITES):
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(lock_seconds * 1000)}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
@@ -413,7 +414,7 @@ def is_busy(error: BaseException | None) -> bool:
 
 
 def refusal(error: BaseException | None) -> OperationRefusedError | None:
-    """Translate a driver's error into a refusal: busy or full; else None."""
+    """Translate a driver's error into a refusal, if the database is busy or full, else return None."""
     if is_full(error):
         return OperationRefusedError(
             "the disk of the database is full; nothing was changed, try again when there is space on it",

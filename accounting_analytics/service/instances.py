@@ -1,4 +1,4 @@
-"""Instances with their required ledgers and access tokens: creation, changes and choice.
+"""Creation, changes and choice of instances, with their required ledgers and access tokens.
 
 A secret is shown once, or written to a private file, when a token is issued; the database stores only its SHA-256. A
 revoked token is refused from the next request on.
@@ -42,10 +42,10 @@ _NO_HASH = bytes(sha256().digest_size)
 
 
 class NewInstance(NamedTuple):
-    """An instance to create; required ledgers get new ids unless given.
+    """An instance to create. Its required ledgers get new ids, unless ids are given.
 
-    Entries and report periods before `entries_start`, a day in the zone `localtime`, are refused. A later import may
-    state fields that are None.
+    Entries and report periods before `entries_start`, a day in the time zone `localtime`, are refused. A later import
+    may state fields that are None.
     """
 
     name: str = "books"
@@ -60,7 +60,7 @@ class NewInstance(NamedTuple):
 
 
 def create_instance(store: Store, new: NewInstance | None = None, *, token_file: Path | None = None) -> str:
-    """Create an instance, and perhaps a token file; return its id."""
+    """Create an instance, and a token file if one is named, and return the instance's id."""
     if token_file is None:
         with store.writing() as connection:
             return _add_instance(connection, new or NewInstance()).id
@@ -73,9 +73,10 @@ def create_instance(store: Store, new: NewInstance | None = None, *, token_file:
 
 @contextmanager
 def first_instance(store: Store, new: NewInstance) -> Iterator[tuple[Connection, Instance]]:
-    """Give a writing connection, and a database's first instance, created with it.
+    """Give a writing connection and the first instance of a database, which is created too.
 
-    An access token, which is never shown, is in a private file beside the database. If the block fails, neither exists.
+    An access token, which is never shown, is written to a private file beside the database. If the block fails, neither
+    instance nor token exists.
     """
     if store.path is None:
         raise ConfigurationError(
@@ -95,8 +96,8 @@ def instance_to_fill(
 ) -> Instance | NewInstance:
     """Return the instance with an id, or the only one, for an import.
 
-    A database without any gets a new one. A `scale` and a zone must be those of an existing instance; `time_zone`
-    states the zone if the instance has none.
+    A database without an instance gets a new one. An existing instance must have the same `scale` and time zone, and
+    `time_zone` states the zone if the instance has none.
     """
     if not store.instances():
         digits = DEFAULT_SCALE if scale is None else check_scale(scale)
@@ -112,7 +113,7 @@ def instance_to_fill(
 
 
 def _zone_to_fill(store: Store, known: str | None, stated: str | None) -> str:
-    """Return the single zone that the instance and the caller state."""
+    """Return the time zone that the instance or the caller states. Refuse none, and two different zones."""
     name = None if stated is None else zone(stated).key
     if known is None and name is None:
         raise ConfigurationError(
@@ -132,7 +133,7 @@ def _zone_to_fill(store: Store, known: str | None, stated: str | None) -> str:
 def describe_instance(
     connection: Connection, instance: Instance, *, localtime: str | None, company: str | None, currency: str | None
 ) -> Instance:
-    """Store the zone, company and currency of an instance; None changes nothing."""
+    """Store the time zone, company and currency of an instance. None changes nothing."""
     stated = {
         "localtime": localtime,
         "company": check_heading(company, "company"),
@@ -145,14 +146,14 @@ def describe_instance(
 
 
 def check_heading(text: str | None, name: str) -> str | None:
-    """Return a company or currency; refuse one that cannot be a heading."""
+    """Return a company or currency. Refuse a text that cannot be a heading."""
     if text is not None and not is_heading(text):
         raise InputError(f"{name} is {quote(text)}; it must be {HEADING}")
     return text
 
 
 def choose_instance(store: Store, instance_id: str | None = None) -> str:
-    """Return the given instance, or the only one; refuse several."""
+    """Return the given instance, else the only instance. Refuse several instances."""
     ids = [instance.id for instance in store.instances()]
     if instance_id in ids or (instance_id is None and len(ids) == 1):
         return instance_id or ids[0]
@@ -206,7 +207,7 @@ def _add_instance(connection: Connection, new: NewInstance) -> Instance:
 
 @dataclass(frozen=True)
 class AccessToken:
-    """An access token without its secret; its key is the part before the dot.
+    """An access token without its secret. Its key is the part before the dot.
 
     A valid token was never revoked.
     """
@@ -231,7 +232,7 @@ def save_new_token(store: Store, instance_id: str, path: Path) -> None:
 
 
 def list_tokens(store: Store, instance_id: str | None = None) -> list[AccessToken]:
-    """Return the access tokens of one instance or all, with revoked ones."""
+    """Return the access tokens of one instance or of all, including revoked tokens."""
     query = (
         select(_TOKENS.key, tables.instances.c.id, _TOKENS.created_at, _TOKENS.revoked_at)
         .join_from(tables.tokens, tables.instances)
@@ -244,7 +245,7 @@ def list_tokens(store: Store, instance_id: str | None = None) -> list[AccessToke
 
 
 def revoke_token(store: Store, key: str) -> None:
-    """Revoke an access token by key or whole text; this is final."""
+    """Revoke an access token by its key or whole text. This cannot be undone."""
     is_key = _TOKENS.key == token_key(key)
     with store.writing() as connection:
         if connection.execute(select(_TOKENS.key).where(is_key)).first() is None:
@@ -259,7 +260,7 @@ def token_key(token: str) -> str:
 
 
 def instance_of_token(connection: Connection, token: str) -> Instance | None:
-    """Return the instance of a token; None if unknown or revoked."""
+    """Return the instance of a token, or None if the token is unknown or revoked."""
     key, _, secret = token.partition(".")
     if not is_valid_id(key):
         return None
@@ -270,12 +271,12 @@ def instance_of_token(connection: Connection, token: str) -> Instance | None:
         .where(_TOKENS.key == key, _TOKENS.revoked_at.is_(None))
     )
     *instance, secret_hash = connection.execute(query).first() or (None, _NO_HASH)
-    # compared in constant time, and also when no row was found
+    # the comparison takes constant time, and is also made if no row was found
     return Instance(*instance) if hmac.compare_digest(_hash_secret(secret), secret_hash) else None
 
 
 def _hash_secret(secret: str) -> bytes:
-    """Hash a secret; the database stores only the hash."""
+    """Hash a secret. The database stores only the hash."""
     return sha256(secret.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -302,13 +303,13 @@ def _check_new_file(path: Path) -> None:
 
 @contextmanager
 def _issuing(store: Store, path: Path) -> Iterator[tuple[Connection, Callable[[Instance], None]]]:
-    """Give a writing connection and a saver of tokens: both succeed or fail."""
+    """Give a writing connection, and a function that saves a token. Both succeed or both fail."""
     with ExitStack() as on_error:
 
         def issue(instance: Instance) -> None:
             token = _add_token(connection, instance)
             try:
-                remove_temporary_files(path)  # temporary files hold secrets
+                remove_temporary_files(path)  # temporary files contain secrets
                 replace_file(path, lambda file: file.write(f"{token}\n".encode()), private=True)
             except OSError as error:
                 raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Ledgers of an instance: creation with defaults and sort codes, list, and renaming."""
+"""Ledgers of an instance: creation with defaults and sort codes, listing, and renaming."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 class NewLedger(CreateLedgerBody, frozen=True, kw_only=True, gc=False):
-    """A ledger to create, with its id if it is given."""
+    """A ledger to create, with its id if one is given."""
 
     editable: bool = True
     id: str | None = None
@@ -57,13 +57,13 @@ class NewLedger(CreateLedgerBody, frozen=True, kw_only=True, gc=False):
 REQUIRED_LEDGERS = {
     role: replace(NewLedger.of_account(account), id=None) for role, account in REQUIRED_ACCOUNTS.items()
 }
-"""The four ledgers of every instance."""
+"""The four required ledgers of every instance."""
 
 _WITHOUT_FINANCIAL_ACCOUNT = ("debit_credit", "report_cash_flow", "sort_code", "sub_type", "type")
 
 
 def create_ledger(store: Store, instance_id: str, new: NewLedger) -> StoredLedger:
-    """Create a ledger; refuse incomplete or contradictory fields, or an unknown parent."""
+    """Create a ledger. Refuse incomplete or contradictory fields, and an unknown parent."""
     with store.writing() as connection:
         return add_ledgers(connection, read_instance(connection, instance_id), [new])[-1]
 
@@ -76,7 +76,7 @@ def add_ledgers(
     is_required: bool = False,
     actor: str = LOCAL,
 ) -> list[StoredLedger]:
-    """Write new ledgers, parents first; return all, the new ones last."""
+    """Write new ledgers, parents first, and return all ledgers, with the new ledgers last."""
     ledgers = read_ledgers(connection, instance)
     existing = len(ledgers)
     ids = {ledger.id for ledger in ledgers}
@@ -98,7 +98,7 @@ def add_ledgers(
 
 
 def _complete_fields(new: NewLedger, ledgers: Sequence[StoredLedger]) -> tuple[int | None, dict[str, Any]]:
-    """Complete a new ledger, or refuse it; return parent key and fields."""
+    """Complete the fields of a new ledger, or refuse it, and return the key of its parent and all fields."""
     check_text(new.name, "the name of a ledger")
     fields = _with_defaults(new)
     ledger_type = str(fields["type"])
@@ -157,11 +157,11 @@ def _refuse(*fields: str, message: str, kind: str = "value_error") -> NoReturn:
 
 _STEP = 10
 _WIDTH = 4
-_NUMBER = re.compile(r"(?<=.)[0-9]+\Z", re.DOTALL)  # the first character is that of the type, and is never changed
+_NUMBER = re.compile(r"(?<=.)[0-9]+\Z", re.DOTALL)  # the first character stands for the type, and is never changed
 
 
 def next_sort_code(siblings: Sequence[str], ledger_type: str, parent_code: str | None = None) -> str:
-    """Return the next sort code among siblings, or the first one."""
+    """Return the next sort code among siblings, or the first code if there are none."""
     if siblings:
         return sort_code_after(max(siblings))
     if parent_code is None:
@@ -171,7 +171,7 @@ def next_sort_code(siblings: Sequence[str], ledger_type: str, parent_code: str |
 
 
 def sort_code_after(code: str) -> str:
-    """Return a sort code that is greater as text.
+    """Return a sort code that is greater than `code` as text.
 
     The number at the end is counted up to the next multiple of ten. When its n digits are used up, n more are appended,
     at least four, which gives 10**n more codes: from 10010, the code has 20 characters after 10**8. A code with 20
@@ -192,7 +192,7 @@ def _first_number(width: int) -> str:
 
 @dataclass(frozen=True)
 class ListedLedger:
-    """A ledger as its operator sees it: fields of the interface, and its path."""
+    """A ledger as the operator sees it: the fields of the interface, and its path."""
 
     name: str
     id: str
@@ -228,9 +228,9 @@ def list_ledgers(store: Store, instance_id: str) -> list[ListedLedger]:
 def rename_ledger(
     store: Store, instance_id: str, ledger: str, name: str, *, modified_by: str | None = None
 ) -> StoredLedger:
-    """Rename the ledger with an id, name or path; return the former ledger.
+    """Rename the ledger with an id, name or path, and return the ledger as it was before.
 
-    A required ledger may be renamed too, and other ledgers may have the new name.
+    A required ledger may also be renamed, and other ledgers may have the new name.
     """
     if not check_text(name, "the name of a ledger").strip():
         raise InputError("a ledger needs a name; nothing was changed")

@@ -104,7 +104,7 @@ def _header(name: str, description: str, *, required: bool) -> dict[str, Any]:
 
 
 def _query_parameters(model: type[Struct]) -> list[dict[str, Any]]:
-    """Describe the parameters of a query; a list is one parameter."""
+    """Describe the parameters of a query. A list is one parameter."""
     described = msgspec.json.schema(model)["$defs"][model.__name__]
     return [
         {

@@ -1,6 +1,6 @@
 """Posting of journal entries, checked and written in one database transaction.
 
-The entries are plain values of :mod:`accounting_analytics.journals.entries`; ids that are not given are created.
+The entries are plain values of :mod:`accounting_analytics.journals.entries`. Missing ids are created.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger | None:
-    """Find the cash ledger that an entry moves most; ties by sort code."""
+    """Find the cash ledger that an entry moves most. Of equal amounts, the first by sort code is chosen."""
     movements: defaultdict[str, int] = defaultdict(int)
     ledgers = {}
     for ledger, units in lines:
@@ -57,13 +57,13 @@ def moved_cash_ledger(lines: Iterable[tuple[StoredLedger, int]]) -> StoredLedger
 
 _POSTED_STATUS = "posted"
 AS_POSTED = "as_posted"
-"""Categorization method of a transaction with the categories of its journal entry."""
+"""Categorization method of a transaction that still has the categories with which its journal entry was posted."""
 
 _BATCH_ENTRIES = 2000
 
 
 def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEntry]) -> list[str]:
-    """Post all journal entries or none; return their ids in order."""
+    """Post all journal entries or none, and return their ids in order."""
     with store.writing() as connection:
         instance = read_instance(connection, instance_id)
         ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
@@ -71,7 +71,7 @@ def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEnt
 
 
 class _NewRows:
-    """Rows of a table to be written: values in the order of its columns."""
+    """Rows that are to be written to a table, as values in the order of its columns."""
 
     def __init__(self, connection: Connection, table: Table, name: str) -> None:
         columns = table.c.keys()
@@ -82,7 +82,7 @@ class _NewRows:
         self.rows: list[tuple[Any, ...]] = []
 
     def choose_id(self, given: str | None, new: str) -> str:
-        """Return the given id, refused if repeated, or else the new one."""
+        """Return the given id, else the new id. Refuse an id that is given twice."""
         if given is None:
             return new
         if given in self._given_ids:
@@ -100,7 +100,7 @@ class _NewRows:
         self.rows, self._given_ids = [], set()
 
     def refuse_known_ids(self, instance: Instance) -> None:
-        """Refuse given ids that the books have already."""
+        """Refuse given ids that the books already have."""
         for chunk in id_batches(sorted(self._given_ids)):
             known = select(self._table.c.id).where(
                 self._table.c.instance_pk == instance.pk, self._table.c.id.in_(chunk)
@@ -112,7 +112,7 @@ class _NewRows:
 class PostedJournal:
     """The journal of an instance, in a write transaction.
 
-    `ledgers` are by the names that lines use for them.
+    `ledgers` maps the names that lines use to ledgers.
     """
 
     def __init__(self, connection: Connection, instance: Instance, ledgers: Mapping[str, StoredLedger]) -> None:
@@ -136,7 +136,7 @@ class PostedJournal:
         operation: str = POST_ENTRIES,
         source: Mapping[str, str] = MappingProxyType({}),
     ) -> list[str]:
-        """Write entries with one audit row that states their `source`; return ids."""
+        """Write entries with one audit row, which states their `source`, and return their ids."""
         numbered = enumerate(entries)
         posted: list[tuple[Any, ...]] = []
         while batch := list(islice(numbered, _BATCH_ENTRIES)):
@@ -148,7 +148,7 @@ class PostedJournal:
         return [entry_id for _, entry_id in posted]
 
     def _post_batch(self, batch: list[tuple[int, NewJournalEntry]]) -> list[tuple[int, str]]:
-        """Write a batch of entries; return their keys and ids."""
+        """Write a batch of entries, and return their keys and ids."""
         all_rows = self._entries, self._lines, self._transactions, self._tags
         for rows in all_rows:
             rows.clear()
@@ -172,7 +172,7 @@ class PostedJournal:
         return posted
 
     def _add(self, entry: NewJournalEntry) -> tuple[int, str]:
-        """Check an entry and add its rows; return its key and id."""
+        """Check an entry and add its rows, and return its key and id."""
         check_entry(entry, self._instance.scale)
         self._check_day(entry.datetime)
         ledgers = [self._find_ledger(line.ledger_id) for line in entry.lines]
@@ -226,7 +226,7 @@ class PostedJournal:
 
     def _tag_key(self, tag: NewTag) -> int:
         if tag not in self._tag_keys:
-            texts = (self._instance.id, tag.group, tag.name)  # books that are posted again have the same tags
+            texts = (self._instance.id, tag.group, tag.name)  # the tags are the same if books are posted again
             group_row = {"id": derived_id("tgr", *texts[:2]), "name": tag.group}
             group = self._find_or_create(tables.tag_groups, group_row, instance_pk=self._instance.pk)
             row = {"id": derived_id("tag", *texts), "name": tag.name, "instance_pk": self._instance.pk}
@@ -234,7 +234,7 @@ class PostedJournal:
         return self._tag_keys[tag]
 
     def _find_or_create(self, table: Table, row: dict[str, Any], **within: int) -> int:
-        """Return the key of the row with a name, created if missing."""
+        """Return the key of the row with a name. Create the row if it is missing."""
         key = self._connection.execute(select(table.c.pk).filter_by(name=row["name"], **within)).scalar()
         if key is None:
             written = insert(table).values(**row, **within)

@@ -1,4 +1,4 @@
-"""Parsing of query parameters, bodies and headers; refusals name every unusable value."""
+"""Parsing of query parameters, bodies and headers. A refusal names every unusable value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MODIFIED_BY = "modified-by"
-"""Header with the user who makes a change."""
+"""Name of the header that states the user who makes a change."""
 
 _MAX_DIGITS = 9
 _BLANKS = " \t"
@@ -35,7 +35,7 @@ AnyQuery = TypeVar("AnyQuery", bound=Query)
 
 
 def parse_query(model: type[AnyQuery], parameters: Iterable[tuple[str, str]]) -> AnyQuery:
-    """Parse query parameters; refuse missing, unknown, wrong or repeated ones with 422."""
+    """Parse query parameters. Refuse missing, unknown, wrong or repeated parameters with 422."""
     values: dict[str, str] = {}
     for name, text in parameters:
         if name in values:
@@ -51,7 +51,7 @@ def parse_query(model: type[AnyQuery], parameters: Iterable[tuple[str, str]]) ->
 
 
 def parse_body(model: type[AnyStruct], body: bytes) -> AnyStruct:
-    """Parse a JSON body; refuse missing, unknown, wrong or repeated fields with 422."""
+    """Parse a JSON body. Refuse missing, unknown, wrong or repeated fields with 422."""
     try:
         values = jiter.from_json(body, catch_duplicate_keys=True, allow_inf_nan=False)
     except ValueError as error:
@@ -62,7 +62,7 @@ def parse_body(model: type[AnyStruct], body: bytes) -> AnyStruct:
 
 
 def parse_modified_by(values: Sequence[bytes]) -> str | None:
-    """Parse the header modified-by; None if missing, 422 if invalid."""
+    """Parse the header modified-by, or return None if it is missing. Refuse an invalid header with 422."""
     if len(values) > 1:
         refuse_value(["header", MODIFIED_BY], "given more than once", "repeated")
     try:
@@ -95,11 +95,11 @@ _READ: dict[Any, Any] = {
     LineEntryPaths: _split,
     TagIds: _split,
 }
-"""Functions that read the text of a parameter by its type; other types stay text."""
+"""Functions that read the text of a parameter, by its type. Parameters of other types stay text."""
 
 
 def _convert(part: str, model: type[AnyStruct], values: dict[str, Any]) -> AnyStruct:
-    """Convert values to a struct; name all unusable values of the part."""
+    """Convert values of a part of a request to a struct. A refusal names all unusable values."""
     known = {field.name: field for field in fields(model)}
     wrong = [(name, "unknown", "extra_forbidden") for name in values if name not in known]
     converted = {}
@@ -117,7 +117,7 @@ def _convert(part: str, model: type[AnyStruct], values: dict[str, Any]) -> AnySt
 
 
 def _problem(error: msgspec.ValidationError, kind: Any) -> str:  # noqa: ANN401 (any type of a field)
-    """Describe a problem without the value, and the field's type if described."""
+    """Describe a problem without its value, and return its type if the error states one."""
     problem = "not one of its values" if str(error).startswith("Invalid enum value") else str(error)
     description = msgspec.json.schema(kind).get("description")
     return f"{problem}; {description}" if description else problem

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 _DEFAULTS = ServiceOptions()
 _log = logging.getLogger(__name__)
 _GRACE = 2
-"""Seconds for requests in progress to finish, and clients to read the responses, when the service stops."""
+"""Seconds in which requests may finish, and clients may read the responses, when the service stops."""
 _KEEP_ALIVE = 5
-"""Seconds that a connection stays open after a response."""
+"""Seconds for which a connection stays open after a response."""
 _MAX_CONNECTIONS = 256
 _MAX_HEAD = 64 * 1024
 _BACKLOG = 1024
@@ -53,14 +53,14 @@ class RunningService:
         self._thread.start()
 
     def stop(self) -> None:
-        """Finish requests in progress and stop; a second call does nothing."""
+        """Finish requests in progress and stop. A second call does nothing."""
         self._server.should_exit = True
         self._thread.join()
 
 
 @contextmanager
 def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterator[RunningService]:
-    """Serve a database, created if missing, in the background of the block."""
+    """Serve a database in the background of the block. A missing database is created."""
     with Store.open(database) as store:
         service = RunningService(create_app(store, options), options)
         try:
@@ -70,10 +70,10 @@ def running(database: str | Path, options: ServiceOptions = _DEFAULTS) -> Iterat
 
 
 def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Callable[[str], object] = print) -> None:
-    """Serve a database until interrupted; messages without tokens go to `echo`.
+    """Serve a database until interrupted. Messages, which contain no tokens, go to `echo`.
 
-    A database without an instance gets one, and a token in a file beside it that only its owner can read; not if other
-    machines can reach the service.
+    A database without an instance gets one, and a token in a file beside the database that only its owner can read. If
+    other machines can reach the service, neither is created.
     """
     with Store.open(database) as store:
         with store.reading() as connection:
@@ -101,7 +101,7 @@ def serve(database: str | Path, options: ServiceOptions = _DEFAULTS, *, echo: Ca
 
 
 def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], object]) -> None:
-    """Print the served instances, and lines that connect a client."""
+    """Print the served instances, and lines of code that connect a client."""
     instances = store.instances()
     created = ", new: an instance and its access token were created" if new else ""
     echo(f"Serving {store.name} at {base_url} (stop with Ctrl-C{created})")
@@ -119,10 +119,10 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
 
 
 class _Protocol(H11Protocol):
-    """HTTP/1.1 in which a request with a malformed body gets one response."""
+    """HTTP/1.1 protocol in which a request with a malformed body gets only one response."""
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse the request, and drop what the application responds to it."""
+        """Refuse the request, and drop the response of the application."""
         cycle = self.cycle
         is_in_body = cycle is not None and cycle.more_body
         if is_in_body and cycle.response_started:
@@ -146,7 +146,7 @@ class _Server(uvicorn.Server):
 
 
 def _server(app: ASGIApp) -> uvicorn.Server:
-    # access logs have whole paths and queries, and appear whenever the program has a handler
+    # access logs would have whole paths and queries, and appear if the program has a log handler
     logging.getLogger("uvicorn.access").disabled = True
     config = uvicorn.Config(
         app,
@@ -165,7 +165,7 @@ def _server(app: ASGIApp) -> uvicorn.Server:
 
 
 def _listen(options: ServiceOptions) -> socket.socket:
-    """Listen before the server runs, so that clients can connect immediately."""
+    """Return a listening socket before the server runs, so that clients can connect immediately."""
     host, port = options.host, options.port
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -1,7 +1,8 @@
 """Stored ids and amounts, and instances, ledgers and audit rows as plain values.
 
-An amount is a signed number of minor units (debit positive) of at most 18 digits. A database sums its parts, of nine
-digits each, so that sums of billions of lines are exact in 64 bits; the two sums put together are the exact sum.
+An amount is a signed number of minor units (debit positive) of at most 18 digits. A database sums two
+parts of nine digits each, so that sums of billions of lines are exact in 64 bits. Together the two sums are the exact
+sum.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def new_id(prefix: str) -> str:
 
 
 def instance_suffix(instance_id: str) -> str:
-    """Return the id suffix of an instance, whose imports have own ids."""
+    """Return the suffix of imported ids of an instance, so that each instance has different ids."""
     return f"-{instance_digest(instance_id)}"
 
 
@@ -48,7 +49,7 @@ def instance_digest(instance_id: str) -> str:
 
 
 def check_header_id(identifier: str, what: str) -> str:
-    """Return an id; refuse one that a header cannot contain."""
+    """Return an id. Refuse an id that a header cannot contain."""
     if not check_id(identifier, what).isascii() or identifier != identifier.strip():
         raise PostingRefusedError(
             f"{what} id {identifier[:60]!r} cannot be sent in a header: it must be ASCII, without spaces at its ends"
@@ -61,7 +62,7 @@ SUMMED_APART = 10**9
 
 
 def join_sums(high: int | None, low: int | None) -> int:
-    """Join the sums of two parts; None stands for no lines."""
+    """Join the sums of the two parts. None means that there are no lines."""
     return int(high or 0) * SUMMED_APART + int(low or 0)
 
 
@@ -86,16 +87,16 @@ IMPORT_BOOKS = "import_books"
 """Operations of audit rows."""
 
 CHANGES = frozenset({RECATEGORIZE_TRANSACTION, RENAME_LEDGER})
-"""Operations that change what existed before."""
+"""Operations that change existing rows."""
 
 
 @dataclass(frozen=True)
 class Instance:
     """One set of books in the database, with the scale of its currency and its tier.
 
-    `localtime` is the zone of its days, of its imports and of `entries_start`, and the meaning of ``localtime`` in
-    requests; None if nothing has stated it yet. No period begins before `entries_start`. Company and currency are
-    headings of statements.
+    `localtime` is the time zone of its days, of its imports and of `entries_start`, and what ``localtime`` means in
+    requests. It is None if nothing has stated it yet. No period begins before `entries_start`. Company and currency are
+    in the headings of statements.
     """
 
     pk: int
@@ -110,13 +111,13 @@ class Instance:
 
     @property
     def time_zone(self) -> str:
-        """Zone that ``localtime`` means; UTC if nothing states it."""
+        """Time zone that ``localtime`` means, or UTC if nothing states it."""
         return self.localtime or "UTC"
 
 
 @dataclass(frozen=True)
 class StoredLedger:
-    """A ledger of an instance; the fields are those of the interface."""
+    """A ledger of an instance, with the fields of the interface."""
 
     pk: int
     id: str
@@ -138,7 +139,7 @@ class AuditRow:
     """One row of the audit log.
 
     Before and after contain the ledger of every moved line by line id, the names of renamed or created ledgers by id,
-    or the posted entries. The actor is the key of the access token, or ``local``: a program with access to the
+    or the posted entries. The actor is the key of the access token, or ``local`` for a program with access to the
     database.
     """
 
@@ -152,5 +153,5 @@ class AuditRow:
 
 
 def now() -> dt.datetime:
-    """Return this moment in UTC."""
+    """Return the present instant in UTC."""
     return dt.datetime.now(dt.UTC)

@@ -48,14 +48,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 VERSION = 9
-"""Version of the tables, stored in every database; any change of the tables raises it."""
+"""Version of the tables, which every database stores. Any change of the tables increases it."""
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 
 
 class Instant(UserDefinedType[dt.datetime]):
-    """An aware instant, stored as microseconds since 1970 and read in UTC."""
+    """Column type of an aware instant, which is stored as microseconds since 1970 and read in UTC."""
 
     cache_ok = True
 
@@ -176,7 +176,7 @@ line_entries = Table(
     ),
     CheckConstraint(f"abs(units) < {10**MAX_DIGITS}", name="units_are_bounded"),
 )
-# A covering index: pages and sums of a ledger are read from it alone, in the order of a page.
+# A covering index: it alone gives the pages and sums of a ledger, in the order of a page.
 Index(
     "line_entries_of_ledger",
     line_entries.c.ledger_pk,
@@ -187,13 +187,13 @@ Index(
 )
 Index("line_entries_of_journal_entry", line_entries.c.journal_entry_pk)
 SUM_OF_UNITS = (func.sum(line_entries.c.units // SUMMED_APART), func.sum(line_entries.c.units % SUMMED_APART))
-"""Columns of a query for :func:`~accounting_analytics.service.stored_values.join_sums`."""
+"""Columns of a query that :func:`~accounting_analytics.service.stored_values.join_sums` takes."""
 
 
 def is_within(
     intervals: Iterable[tuple[dt.datetime | None, dt.datetime | None]], column: ColumnElement[dt.datetime]
 ) -> ColumnElement[bool]:
-    """Return the condition for intervals with exclusive ends; None is unbounded."""
+    """Return the condition that an instant is in an interval. Ends are exclusive, and None means no end."""
 
     def is_in(start: dt.datetime | None, end: dt.datetime | None) -> ColumnElement[bool]:
         after = true() if start is None else column >= start

@@ -60,10 +60,9 @@ class ImportedAccount:
 class ImportSummary:
     """Result of an import: created entries and ledgers, cash accounts, and notes.
 
-    The days of the first and the last entry of the file are those of the time zone, which the instance keeps, as its
-    company and currency; these are None where nothing has stated them. Entries that are
-    `known` were in the books before with equal content; `missing` are not in the file any more, and the books keep
-    them as they are.
+    The days of the first and the last entry of the file are counted in the time zone. The instance keeps the time zone,
+    company and currency, which are None if nothing has stated them. `known` entries were in the books before, with
+    equal content. `missing` entries are no longer in the file, and the books keep them unchanged.
     """
 
     file: str
@@ -89,13 +88,13 @@ class ImportSummary:
         return pd.DataFrame([row])
 
     def to_row(self) -> dict[str, Any]:
-        """Return every field but the accounts."""
+        """Return every field except the accounts."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "accounts"}
 
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection: imports create no cycles, and collecting slows them."""
+    """Pause garbage collection, because imports create no reference cycles and collecting slows imports."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -128,9 +127,9 @@ def import_books(
     """Import the new entries of a file of books into an instance in one database transaction.
 
     The file is a line table (CSV or Parquet) or a journal of hledger, ledger or beancount, recognized by its name.
-    Accounts that exist in the instance (by id or path) are used, the others are created with their parents. Entries
+    Accounts that exist in the instance (by id or path) are used. Other accounts are created with their parents. Entries
     that are in the instance already are not posted again, so that importing a file twice duplicates nothing.
-    The ids of what is created depend on the file and the instance: another instance has other ids.
+    New ids depend on the file and the instance, so that another instance has other ids.
 
     Parameters
     ----------
@@ -259,7 +258,7 @@ def import_books(
 
 
 def _currency(books: FileEntries, stated: str | None, known: str | None) -> str | None:
-    """Choose the currency of caller, file or books; refuse a different one."""
+    """Choose the currency that the caller, the file or the books state. Refuse different currencies."""
     chosen = books.choose_currency(stated)
     if stated or known is None:
         return chosen
@@ -273,7 +272,7 @@ def _currency(books: FileEntries, stated: str | None, known: str | None) -> str 
 
 @contextmanager
 def store_to_fill(database: str, *, dry_run: bool) -> Iterator[Store]:
-    """Open or create the database of an import, temporarily for a dry run."""
+    """Open or create the database of an import. A dry run uses a temporary database if there is none."""
     with TemporaryDirectory() as folder:
         is_missing = "://" not in database and not Path(database).exists()
         with Store.open(Path(folder) / "books.db" if dry_run and is_missing else database) as store:
@@ -282,7 +281,7 @@ def store_to_fill(database: str, *, dry_run: bool) -> Iterator[Store]:
 
 @contextmanager
 def _writing(store: Store, target: Instance | NewInstance) -> Iterator[tuple[Connection, Instance]]:
-    """Give a writing connection, and the instance, created if new."""
+    """Give a writing connection and the instance, which is created if it is new."""
     if isinstance(target, NewInstance):
         with first_instance(store, target) as created:
             yield created
@@ -292,7 +291,7 @@ def _writing(store: Store, target: Instance | NewInstance) -> Iterator[tuple[Con
 
 
 class _DryRun(Exception):  # noqa: N818 (not an error)
-    """Rolls back all that an import has written."""
+    """Exception that rolls back everything that an import has written."""
 
 
 def _to_account(ledger: StoredLedger) -> Account:

@@ -1,9 +1,9 @@
-"""Comparison of the entries of a file with those that are in the books.
+"""Comparison of the entries of a file with the entries that are in the books.
 
-Entries that the books have already are not posted again, entries that the file no longer has are named, and other
-content is refused. An entry is the same if its id is the same: the id that the file gives it, or else one that follows
-from its day, text, accounts and amounts, with a number where several entries are equal. Without ids of its own, a file
-with a changed entry lacks one entry and has a new one.
+Entries that the books already have are not posted again, and entries that the file no longer has are named. A known
+entry with other content is refused. An entry is the same if its id is the same: the id that the file states, else an id
+that follows from day, text, accounts and amounts, with a number if several entries are equal. If a file states no ids
+and an entry is changed, the file lacks the former entry and has a new entry.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from accounting_analytics.journals.file_entries import FileEntries
 
 SERIES = "series"
-"""Name of the series in the audit row of an import; the first import of a series has none."""
+"""Field of an import's audit row that names its series. The first import of a series does not have it."""
 
 _MAX_NAMED = 3
 _ENTRIES = tables.journal_entries.c
 
 
 class KnownEntries(NamedTuple):
-    """Ids of the entries that file and books share, and entries that the file lacks.
+    """Ids of the entries that both file and books have, and entries that the file lacks.
 
-    `missing` are entries of the same days, imported from the same `series` of files, that are no longer in this file;
-    the books keep them as they are. Each file of a series shares an entry with an earlier one.
+    `missing` are entries of the same days, imported from the same `series` of files, that are no longer in this file.
+    The books keep these entries unchanged. Each file of a series has an entry in common with an earlier file.
     """
 
     ids: frozenset[str] = frozenset()
@@ -59,10 +59,10 @@ def compare_with_books(
     local: ZoneInfo,
     paths: Mapping[str, str],
 ) -> KnownEntries:
-    """Compare the entries of a file with those in the books.
+    """Compare the entries of a file with the entries in the books.
 
-    `paths` are the paths of the ledgers in the books by id. A file in which an entry of the books has other content is
-    refused.
+    `paths` maps the ids of ledgers in the books to paths. A file is refused if it has other content for an entry of the
+    books.
     """
     file_ids = {str(entry.id): entry_id for entry_id, entry in books.entries.items()}
     days = [local_date(entry.datetime, local) for entry in books.entries.values()]
@@ -122,7 +122,7 @@ def _earlier_imports(connection: Connection, instance: Instance) -> list[_Import
 
 
 class _Comparison(NamedTuple):
-    """Compares entries of a file with those in the books.
+    """Comparison of entries of a file with entries in the books.
 
     `ledger_ids` has the ledger of each account, and `names` the name of each ledger.
     """
@@ -133,9 +133,9 @@ class _Comparison(NamedTuple):
     scale: int
 
     def differences(self, before: AnyRow, after: NewJournalEntry, stored: list[AnyRow]) -> str:
-        """Describe the differences in the file; empty if there are none.
+        """Describe how an entry in the file differs, or return "" if it does not.
 
-        Categories of a recategorized entry are not compared.
+        The categories of an entry that was recategorized are not compared.
         """
         texts = []
         if before.datetime != after.datetime:
@@ -163,7 +163,7 @@ class _Comparison(NamedTuple):
 
 
 def _ledger_ids(mapping: AccountMapping, id_suffix: str) -> dict[str, str]:
-    """Return the ledger of each account, even if renamed or moved since."""
+    """Return the ledger of each account, also if the ledger was renamed or moved since."""
     new = {account.id for account in mapping.new}
     return {
         name: path_id(name, id_suffix) if account.id in new else account.id
@@ -172,7 +172,7 @@ def _ledger_ids(mapping: AccountMapping, id_suffix: str) -> dict[str, str]:
 
 
 def _stored_lines(connection: Connection, keys: list[int]) -> dict[int, list[AnyRow]]:
-    """Return lines of entries by key, with ledgers and categorization methods."""
+    """Return the lines of entries by entry key, with ledgers and categorization methods."""
     lines, transactions, ledgers = tables.line_entries, tables.transactions, tables.ledgers
     found = defaultdict[int, list[AnyRow]](list)
     for chunk in id_batches(keys):

@@ -1,7 +1,7 @@
 """Opening balances of a file that the books already have.
 
-A file of the next month or year begins with the ending balances of the former one; to post these again would count them
-twice.
+A file for the next month or year begins with the ending balances of the file before. Posting these balances would
+count them twice.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def known_openings(
     known: Collection[str],
     local: ZoneInfo,
 ) -> set[str]:
-    """Find entries whose opening balances the books have; refuse differences.
+    """Find entries whose opening balances the books already have. Refuse balances that differ.
 
-    An entry is posted if the books have no balance of its accounts by then, as after a closing entry, or if it is a
-    closing entry itself.
+    An entry is posted if the books have no balance of its accounts on its day, as after a closing entry, or if it is
+    itself a closing entry.
     """
     stored = {ledger.id: ledger.pk for ledger in ledgers}
     opening = {ledger.id for ledger in ledgers if ledger.is_required and ledger.sub_type == SubType.EQUITY}
@@ -70,7 +70,7 @@ def known_openings(
 
 
 def _balances(connection: Connection, keys: Mapping[str, int], day: dt.date, local: ZoneInfo) -> dict[str, int]:
-    """Return balances at a day's start, by account name of the file."""
+    """Return balances at the start of a day, by the account names of the file."""
     start = as_utc(dt.datetime.combine(day, dt.time(), local))
     query = select(*tables.SUM_OF_UNITS).where(_LINES.datetime < start)
     return {

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
 
 
 class Operation(NamedTuple):
-    """Declaration of an operation: function, route, and types of its response, query and body.
+    """Declaration of an operation: its function, its route, and the types of its response, query and body.
 
-    An operation with a body changes the books; a `named` one has the header modified-by; a report is `slow`.
+    An operation with a body changes the books. A `named` operation has the header modified-by, and a `slow` operation
+    is a report.
     """
 
     function: Callable[..., Struct]

@@ -72,7 +72,7 @@ def list_line_entries(call: Call, ledger_id: str, query: ListLineEntriesQuery) -
 class Cursor(NamedTuple):
     """A position in the (datetime, id) order, and the direction to read from there.
 
-    The line at the position may have been moved to another ledger since.
+    The line at this position may have been moved to another ledger since.
     """
 
     backward: bool
@@ -82,7 +82,7 @@ class Cursor(NamedTuple):
 
 
 class PageTokens:
-    """Writes and reads the page tokens of one query: instance, ledger and parameters."""
+    """Writer and reader of the page tokens of one query, which is an instance, a ledger and parameters."""
 
     def __init__(self, key: bytes, instance: Instance, ledger_id: str, query: ListLineEntriesQuery) -> None:
         sorted_query = replace(query, page_token=None, expand=sorted(query.expand), tag_ids=sorted(query.tag_ids))
@@ -95,13 +95,13 @@ class PageTokens:
         return str(self._serializer.dumps(list(cursor._replace(datetime=cursor.datetime.isoformat()))))  # type: ignore[arg-type]
 
     def read(self, token: str) -> Cursor:
-        """Read a token; refuse a modified or foreign one with 400."""
+        """Read a token. Refuse a modified token, or a token of another query, with 400."""
         try:
             backward, inclusive, moment, line_entry_id = self._serializer.loads(token)
             cursor = Cursor(backward, inclusive, dt.datetime.fromisoformat(moment), line_entry_id)
         except BadData as error:
             raise _invalid_token() from error
-        if self.write(cursor) != token:  # base64 ignores characters that do not belong to it
+        if self.write(cursor) != token:  # base64 decoding ignores characters that are not base64
             raise _invalid_token()
         return cursor
 
@@ -112,13 +112,13 @@ def _invalid_token() -> OperationRefusedError:
 
 
 class _LedgerLines(NamedTuple):
-    """Listed lines of a ledger, in both directions from any cursor."""
+    """The listed lines of a ledger, which can be read in both directions from any cursor."""
 
     conditions: list[ColumnElement[bool]]
     instants: Sequence[Interval]
 
     def query(self, cursor: Cursor | None) -> Select[*tuple[Any, ...]]:
-        """Query the position, key and entry of lines after a cursor."""
+        """Return the query of position, key and entry of the lines after a cursor."""
         query = select(*_ORDER, _LINES.pk, _LINES.journal_entry_pk)
         query = query.where(*self.conditions, tables.is_within(self._bounds(cursor), _LINES.datetime))
         if cursor is None:
@@ -129,9 +129,9 @@ class _LedgerLines(NamedTuple):
         return query.order_by(*(column.desc() if cursor.backward else column for column in _ORDER))
 
     def _bounds(self, cursor: Cursor | None) -> list[tuple[dt.datetime | None, dt.datetime | None]]:
-        """Return the intervals without the bound that the cursor has passed.
+        """Return the intervals without the bounds that the cursor has passed.
 
-        An index seeks only one bound, which must be the cursor.
+        A database index uses only one bound, and this must be the cursor.
         """
         if cursor is None:
             return [(start, end) for start, end in self.instants]
@@ -143,7 +143,7 @@ class _LedgerLines(NamedTuple):
 def _neighbours(
     connection: Connection, lines: _LedgerLines, positions: Sequence[AnyRow], limit: int, cursor: Cursor | None
 ) -> tuple[Cursor | None, Cursor | None]:
-    """Return the cursors after and before a page; None without lines.
+    """Return the cursors after and before a page. A cursor is None if there are no lines in its direction.
 
     The lines before a page may have been moved to another ledger since.
     """
@@ -178,7 +178,7 @@ def _records(
         .join(tables.journal_entries, _ENTRIES.pk == _LINES.journal_entry_pk)
         .outerjoin(tables.transactions, tables.transactions.c.line_entry_pk == _LINES.pk)
     )
-    # sorted here: the rows arrive nearly in order, but the database would sort whole rows again
+    # sorted in Python: the rows are nearly in order, but the database would sort whole rows again
     rows = sorted(starmap(LineRow, connection.execute(query).all()), key=attrgetter("datetime", "id"))
     paths = [path for path in expand if path.startswith("ledger")]
     parent = expand_parent(connection, instance, ledger, paths)
@@ -208,7 +208,7 @@ def _record(
     siblings: Sequence[_Sibling],
     tags: list[Tag],
 ) -> LineEntry:
-    """Return the line entry of a row; `siblings` include its own line."""
+    """Return the line entry of a row. `siblings` include the line itself."""
     opposing = [line for line in siblings if line.debit_credit != row.debit_credit]
     has_transaction = row.transaction_id is not None
     journal_entry: JournalEntry | UnsetType = UNSET
@@ -244,7 +244,7 @@ def _record(
 
 
 def _siblings(connection: Connection, page: Subquery) -> dict[int, list[_Sibling]]:
-    """Return the lines of each page line's entry, in posting order."""
+    """Return, for each line of the page, all lines of its entry in posting order."""
     ledgers = tables.ledgers.c
     query = (
         select(page.c.pk, _LINES.pk, _LINES.id, _LINES.debit_credit, ledgers.id)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 BY_USER = "user"
-"""Categorization method of a transaction that was recategorized."""
+"""Categorization method that a recategorized transaction has."""
 
 _LINES = tables.line_entries.c
 _ENTRIES = tables.journal_entries.c
@@ -50,11 +50,11 @@ _TRANSACTIONS = tables.transactions.c
 def recategorize_transaction(
     call: Call, ledger_id: str, transaction_id: str, body: RecategorizeTransactionBody
 ) -> RecategorizedTransaction:
-    """Move a transaction's opposing lines to another ledger; return the transaction.
+    """Move a transaction's opposing lines to another ledger, and return the transaction.
 
-    A line with a transaction, or on a ledger that reports cash flow, is the account side of an entry: it is never
-    moved, and no line is moved to its ledger, so recategorizing changes no balance of such a ledger. If nothing
-    changes, nothing is written.
+    A line with a transaction, or on a ledger that reports cash flow, is the account side of an entry. Such a line is
+    never moved, and no line is moved to its ledger, so that recategorizing changes no balance of such a ledger. If
+    nothing changes, nothing is written.
     """
     connection, instance = call.connection, call.instance
     ledger = find_ledger(connection, instance, ledger_id)
@@ -144,7 +144,7 @@ def _chosen(opposing: list[AnyRow], category_ledger_id: str | None) -> list[AnyR
 
 
 def _is_account_side(line: AnyRow) -> bool:
-    """Return whether a line is the account side, not a category."""
+    """Return whether a line is the account side of its entry, not a category."""
     return line.transaction_id is not None or bool(line.report_cash_flow)
 
 
@@ -169,7 +169,7 @@ def _move(connection: Connection, own: LineRow, moving: list[AnyRow], target: St
 
 
 def _categories(opposing: list[AnyRow]) -> list[Category]:
-    """Return one category per ledger; financial accounts are not editable."""
+    """Return one category for each ledger. Categories that are financial accounts are not editable."""
     fixed = {line.ledger_id for line in opposing if _is_account_side(line)}
     return [
         Category(ledger_id=ledger_id, ledger_name=name, editable=ledger_id not in fixed)

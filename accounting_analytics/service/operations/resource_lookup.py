@@ -1,6 +1,6 @@
 """Lookup of ledgers, tags, days and transactions in the instance of a request.
 
-Any id of another instance is unknown: 404.
+The ids of other instances are unknown, and refused with 404.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 
 class Call(NamedTuple):
-    """A call of an operation: a database transaction, the books, and the caller.
+    """A call of an operation, with a database transaction, the instance and the caller.
 
-    The actor is the key of the access token; the header modified-by states the user; the key signs page tokens.
+    The actor is the key of the access token. The user is the one that the header modified-by states. The key signs page
+    tokens.
     """
 
     connection: Connection
@@ -38,7 +39,7 @@ class Call(NamedTuple):
 
 
 def requested_period(instance: Instance, query: PeriodQuery) -> Period:
-    """Return the days of a request; refuse unordered or early days."""
+    """Return the days of a request. Refuse days in the wrong order, or before the instance's first day."""
     if query.end_date < query.start_date:
         refuse_value(["query", "end_date"], "end_date is before start_date")
     if instance.entries_start is not None and query.start_date < instance.entries_start:
@@ -49,7 +50,7 @@ def requested_period(instance: Instance, query: PeriodQuery) -> Period:
 
 
 def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[str]) -> list[ColumnElement[bool]]:
-    """Return one condition that a line has all tags; refuse unknown ones."""
+    """Return a condition that a line has all tags, or no condition without tags. Refuse unknown tags."""
     if not tag_ids:
         return []
     line_tags = tables.line_entry_tags.c
@@ -59,7 +60,7 @@ def has_all_tags(connection: Connection, instance: Instance, tag_ids: Sequence[s
 
 
 class LineRow(Struct, frozen=True, gc=False):
-    """A line with its journal entry and transaction; debits are positive.
+    """A line with its journal entry and transaction. Debits are positive.
 
     Without a transaction its fields are None. The texts are those of ``LINE_TEXTS`` of
     :mod:`accounting_analytics.journals.entries`.
@@ -84,7 +85,7 @@ class LineRow(Struct, frozen=True, gc=False):
 
 
 def select_lines() -> Select[*tuple[Any, ...]]:
-    """Query the fields of :class:`LineRow`; the caller joins the three tables."""
+    """Return a query of the fields of :class:`LineRow`. The caller joins the three tables."""
     entries, transactions = tables.journal_entries.c, tables.transactions.c
     columns = {
         **transactions,
@@ -98,7 +99,7 @@ def select_lines() -> Select[*tuple[Any, ...]]:
 
 
 def transaction_of_line(row: LineRow, ledger_id: str, scale: int) -> Transaction:
-    """Return a line's transaction; the amount has the line's sign."""
+    """Return a line's transaction. Its amount has the sign of the line."""
     return Transaction(
         id=row.transaction_id,
         amount=number(row.units, scale),
@@ -132,7 +133,7 @@ def refuse_unknown(resource: str) -> NoReturn:
 
 
 def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> StoredLedger:
-    """Return the ledger with an id; refuse an unknown one with 404."""
+    """Return the ledger with an id. Refuse an unknown id with 404."""
     query = select_ledgers(instance).where(tables.ledgers.c.id == ledger_id)
     row = connection.execute(query).first() if is_valid_id(ledger_id) else None
     if row is None:
@@ -143,7 +144,7 @@ def find_ledger(connection: Connection, instance: Instance, ledger_id: str) -> S
 def expand_parent(
     connection: Connection, instance: Instance, ledger: StoredLedger, paths: Iterable[str]
 ) -> NestedLedger | UnsetType | None:
-    """Return the parent of a ledger, with ancestors as the paths request."""
+    """Return the parent of a ledger, with the ancestors that the expand paths request."""
     levels = max((path.count("parent") for path in paths), default=0)
     return _parent(connection, instance, ledger, levels)
 

@@ -46,7 +46,7 @@ def retrieve_cash_flow_report(call: Call, query: CashFlowReportQuery) -> CashFlo
     conditions = [is_in_period, *has_all_tags(connection, instance, query.tag_ids)]
     ledgers = read_ledgers(connection, instance)
     starting = _balances(connection, instance, period.instants_before())
-    moved = _balances(connection, instance, period.instants())  # reads far fewer lines than a sum up to the end
+    moved = _balances(connection, instance, period.instants())  # far fewer lines than all up to the end
     ending = {key: starting.get(key, 0) + moved.get(key, 0) for key in starting | moved}
     net, lines = _flows(connection, instance, ledgers, conditions)
     return CashFlowReport(
@@ -92,7 +92,7 @@ def _flows(
 
 
 def _balances(connection: Connection, instance: Instance, instants: Sequence[Interval]) -> dict[int, int]:
-    """Sum the units of every cash ledger with lines in the intervals."""
+    """Sum the units in the intervals for each cash ledger that has lines."""
     query = select(_LINES.ledger_pk, *tables.SUM_OF_UNITS).group_by(_LINES.ledger_pk)
     cash = _LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=True))
     rows = connection.execute(query.where(cash, tables.is_within(instants, _LINES.datetime)))
@@ -123,7 +123,7 @@ def _flow_ledgers(
 
 
 def _ledger_balances(ledgers: list[StoredLedger], balances: Mapping[int, int], scale: int) -> list[CashLedgerBalance]:
-    """Return all cash ledgers in display order, with totals of cash only."""
+    """Return all cash ledgers in display order. Their totals include only cash ledgers."""
     totals = _totals(ledgers, balances)
     return [
         CashLedgerBalance(
@@ -139,7 +139,7 @@ def _ledger_balances(ledgers: list[StoredLedger], balances: Mapping[int, int], s
 
 
 def _totals(ledgers: list[StoredLedger], own: Mapping[int, int]) -> dict[int, int]:
-    """Add units to each ledger and its ancestors; omit other ledgers."""
+    """Add the units of each ledger to the ledger and its ancestors. Leave out ledgers without units."""
     by_id = {ledger.id: ledger for ledger in ledgers}
     totals: defaultdict[int, int] = defaultdict(int)
     for ledger in ledgers:
