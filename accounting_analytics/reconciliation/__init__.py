@@ -1,1 +1,1 @@
-"""Certify that a load is complete, and reconcile it with the reports of the service."""
+"""Certify that a load is complete, and reconcile the load with the reports of the service."""

@@ -1,7 +1,7 @@
-"""Compare a reported cash flow report with a recomputed one, figure by figure.
+"""Compare a reported cash flow report with a recomputed report, figure by figure.
 
 Deployments interpret the interface in different ways (line ids of the cash side, no lines, no rows for zero). An
-interpretation that fits the whole report is accepted and noted; anything else is reported as a difference.
+interpretation that fits the whole report is accepted and noted. Anything else is reported as a difference.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _GROUPS = (
     (("ending_balance",), "the ending cash balance", "ending_cash_balance"),
     (("starting_cash_balance", "ending_cash_balance", "identity", *TOTALS), "", ""),
 )
-"""Kinds of causes that are shown together, and the figure whose gap they sum to."""
+"""Kinds of causes that are shown together, and the figure whose difference is the sum of these causes."""
 _MAX_CONSEQUENCES = 50
 _SHOWN = (
     *("local_date", "description", "cash_account", "category", "what", "reported", "recomputed", "difference"),
     *("explanation", "ledger_id", "line_id", "journal_entry_id", "transaction_id"),
 )
-"""Columns as people read them."""
+"""Columns that are shown to people, in their order."""
 _WITHOUT_HISTORY = (
     "the starting balances were recomputed without earlier history: load the books since their first entry, or pass "
     "opening=report, the earliest report, to Books"
@@ -104,7 +104,7 @@ class ComparedReport(Result):
 
     @property
     def ties(self) -> bool:
-        """True if every figure compared agrees exactly."""
+        """True if every compared figure agrees exactly."""
         return not self.rows
 
     @cached_property
@@ -123,7 +123,7 @@ class ComparedReport(Result):
         return self.differences
 
     def summary(self) -> str:
-        """One line: the period, whether it ties, and what was not compared."""
+        """One line of text: the period, whether the reports tie, and what was not compared."""
         prefix = "PARTIAL: " if self.partial else ""
         return f"{prefix}Cash flow report, {period_label(self.period)}: {self.verdict}."
 
@@ -135,7 +135,7 @@ class ComparedReport(Result):
 
     @property
     def not_compared(self) -> tuple[str, ...]:
-        """Texts on what was not compared, such as ``totals not compared (3 of 10)``."""
+        """Texts that say what was not compared, such as ``totals not compared (3 of 10)``."""
         return describe_not_compared(self.comparisons)
 
     def _verdict(self) -> str:
@@ -156,7 +156,7 @@ class ComparedReport(Result):
         return self.parts()
 
     def parts(self) -> Iterator[ResultPart]:
-        """Yield fitting assumptions, explained causes, figures that follow, and counts."""
+        """Yield assumptions that fit, explained causes, figures that follow from them, and counts."""
         yield ResultPart(self._assumptions())
         rows = self._listed()
         for causes, sums in _group_causes(rows):
@@ -178,17 +178,17 @@ class ComparedReport(Result):
 
     @property
     def explanations(self) -> tuple[str, ...]:
-        """Sentences on why the reports differ: assumptions that fit, every cause, sums, and what is unexplained."""
+        """Sentences that say why the reports differ: fitting assumptions, causes, sums, and unexplained amounts."""
         rows = self._listed()
         causes = (text for of_group, sums in _group_causes(rows) for text in (*map(_describe, of_group), *sums))
         return (*self._assumptions(), *causes, *self._describe_rest(rows))
 
     def _assumptions(self) -> list[str]:
-        """List the sentences of the assumptions that fit."""
+        """Write a sentence for each assumption that fits."""
         return [f"{assumption.sentence} So read, every figure compared agrees." for assumption in self.assumptions]
 
     def _describe_rest(self, rows: Sequence[Difference]) -> list[str]:
-        """Say what is unexplained, and what only lacks its history."""
+        """Write what is unexplained, and how many balances differ only by the missing history."""
         texts = [] if self.assumptions else list(_describe_unexplained(rows))
         if left := len(self.rows) - len(rows):
             differing = count_of(left, "balance differs", "balances differ")
@@ -208,25 +208,25 @@ class ComparedReport(Result):
         }
 
     def _listed(self) -> list[Difference]:
-        """List the differences, without those that the missing history explains."""
+        """List the differences that the missing history does not explain."""
         if not self.without_history:
             return list(self.rows)
         starting = {_figure_and_ledger(row): row.amount for row in self.rows if row.what.startswith("starting_")}
         return [row for row in self.rows if starting.get(_figure_and_ledger(row)) != row.amount]
 
     def _for_people(self, rows: Sequence[Difference]) -> pd.DataFrame:
-        """Order the columns for people, without empty ones, with every digit."""
+        """Make a table for people: columns in their order, no empty columns, all digits."""
         exact = Differences.exact_from_rows((row.cells for row in rows), self.scale)
         return exact[[*_SHOWN]].dropna(axis="columns", how="all")
 
 
 def _figure_and_ledger(row: Difference) -> tuple[str, str | None]:
-    """Return figure and ledger, alike for starting and ending balances."""
+    """Return the figure and ledger of a difference. Starting and ending balances give the same figure."""
     return row.what.removeprefix("starting_").removeprefix("ending_"), row.ledger_id
 
 
 def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
-    """Count the lines and totals that were not compared; empty if none."""
+    """Count the lines and totals that were not compared, if there are any."""
     texts, comparisons = [], list(comparisons)
     for name, kinds in (("lines", ("line",)), ("totals", TOTALS)):
         chosen = [comparison for comparison in comparisons if comparison.what in kinds]
@@ -236,7 +236,7 @@ def describe_not_compared(comparisons: Iterable[Comparison]) -> tuple[str, ...]:
 
 
 def _describe(row: Difference) -> str:
-    """Describe a difference in a line of text."""
+    """Describe a difference in one line of text."""
     day = f" of {day_label(row.local_date)}" if row.local_date else ""
     text = f' "{row.description}"' if row.description else ""
     account = f" on {row.cash_account}" if row.cash_account else ""
@@ -257,7 +257,7 @@ def _ledger(row: Difference) -> str:
 
 
 def _group_causes(rows: Sequence[Difference]) -> Iterator[tuple[list[Difference], list[str]]]:
-    """Group the causes, and compare their sums with the report's gaps."""
+    """Group the causes, and compare their sums with the differences of the report's figures."""
     lines = _sums_of_lines(rows)
     for kinds, figure, part_of in _GROUPS:
         causes = [row for row in rows if row.role == CAUSE and row.what in kinds]
@@ -268,7 +268,7 @@ def _group_causes(rows: Sequence[Difference]) -> Iterator[tuple[list[Difference]
 
 
 def _describe_sum(rows: Sequence[Difference], gap: Decimal, figure: str) -> str:
-    """Compare the sum of some causes with the gap of a figure."""
+    """Compare the sum of some causes with the difference of a figure."""
     found = exact_sum(row.amount for row in rows)
     subject = f"These {len(rows)} differences sum" if len(rows) > 1 else "This difference amounts"
     text = f"{subject} to {format_amount(found)}"
@@ -305,8 +305,8 @@ def _describe_unexplained(rows: Sequence[Difference]) -> Iterator[str]:
 def differences_by_month(reconciliations: Sequence[ComparedReport]) -> pd.DataFrame:
     """Tabulate the differences of each ledger by month.
 
-    Lines, totals with descendants and sums of the report repeat these differences, so they are listed only for a month
-    that has no others.
+    Lines, totals with descendants and sums of the report repeat these differences. They are listed only for a month
+    that has no other differences.
     """
     rows: list[tuple[Any, ...]] = []
     for month in reconciliations:
@@ -322,10 +322,10 @@ def compare_reports(
     line_entries: Any = None,  # noqa: ANN401 (any frame narwhals knows)
     ledgers: Any = None,  # noqa: ANN401 (any frame narwhals knows)
 ) -> ComparedReport:
-    """Compare a report of the service with a recomputed one: lines, ledgers, balances, cash and identity.
+    """Compare a report of the service with a recomputed report: lines, ledgers, balances, cash and identity.
 
-    The line entries explain lines that only the report has. With the ledgers too, single assumptions are tried that
-    explain the whole report. Both are read only where the reports differ.
+    The line entries explain lines that only the report has. If the ledgers are also given, single assumptions that
+    explain the whole report are tried. Line entries and ledgers are read only if the reports differ.
     """
     notes = _require_comparable(reported, recomputed)
     names = _ledger_names(reported, recomputed)
@@ -361,7 +361,7 @@ def compare_reports(
 
 
 def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) -> list[str]:
-    """Refuse reports that cannot be compared; note zones with equal days."""
+    """Refuse reports that cannot be compared, and write a note if their time zones differ but have the same days."""
     if reported.tag_ids or recomputed.tag_ids:
         raise InputError(
             "a report filtered by tags cannot be reconciled: its balances are not filtered; load it without tag_ids"
@@ -383,7 +383,7 @@ def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) ->
 
 
 def _ledger_names(*reports: CashFlowReport) -> dict[str, str]:
-    """Name every ledger in some reports; the last report wins."""
+    """Map every ledger of some reports to its name. The name in the last report is used."""
     tables = [
         (table["ledger_id"], table[name])
         for exact in (report.exact() for report in reports)
@@ -406,6 +406,6 @@ def _with_names(row: Difference, names: Mapping[str, str], chart: LedgerNames | 
 
 
 def _has_no_history(reported: CashFlowReport, recomputed: CashFlowReport) -> bool:
-    """Return whether only the recomputed starting balances are all zero."""
+    """Return whether all recomputed starting balances are zero and the reported ones are not."""
     starts, zeros = ((report.exact().starting_balances["cash_balance"] != 0).any() for report in (reported, recomputed))
     return bool(starts and not zeros and not recomputed.anchored)

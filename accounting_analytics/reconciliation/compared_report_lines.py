@@ -39,7 +39,7 @@ _IDS = pa.large_string()
 
 
 class Line(NamedTuple):
-    """A cash flow line of a report, or the sum of several with one id, or of one entry on one ledger."""
+    """A cash flow line of a report, or the sum of several lines with one id, or of one entry's lines on a ledger."""
 
     line_id: str
     journal_entry_id: str
@@ -53,7 +53,7 @@ class Line(NamedTuple):
 
 
 class LinePair(NamedTuple):
-    """A line as reported and as recomputed; None where a report lacks it."""
+    """A line as reported and as recomputed. It is None if a report lacks the line."""
 
     ledger_id: str
     reported: Line | None
@@ -61,11 +61,11 @@ class LinePair(NamedTuple):
 
     @property
     def lines(self) -> list[Line]:
-        """The line as reported and as recomputed, as far as the reports have it."""
+        """The line as reported and as recomputed, without None."""
         return [line for line in (self.reported, self.recomputed) if line]
 
     def known(self, name: str) -> Any:  # noqa: ANN401 (a field of a line)
-        """Return a field of the line as recomputed, or else as reported."""
+        """Return a field of the recomputed line, else of the reported line."""
         return next(filter(None, (getattr(line, name) for line in reversed(self.lines))), None)
 
     @property
@@ -82,7 +82,7 @@ def compare_lines(
     line_entries: Any,  # noqa: ANN401 (any frame narwhals knows)
     names: Mapping[str, str],
 ) -> Compared:
-    """Compare lines by ledger and id, or entry if ids are cash-side."""
+    """Compare lines by ledger and id, or by ledger and entry if the reported ids are ids of cash lines."""
     lines, expected = reported.exact().lines, recomputed.exact().lines
     if lines.empty and not expected.empty:
         count = len(expected)
@@ -92,14 +92,14 @@ def compare_lines(
         count = len(lines)
         note = f"The report was recomputed without lines (lines=False): {count} reported lines were not compared."
         return Compared(Comparison("line", 0, 0, not_compared=count), notes=[note])
-    if _have_same_lines(lines, expected):  # a join takes ten times as long
+    if _have_same_lines(lines, expected):  # a join would take ten times as long
         return Compared(Comparison("line", len(lines), 0))
     has_cash_side_ids = _has_cash_side_ids(lines, expected, line_entries)
     joined = _join_lines(lines, expected, "journal_entry_id" if has_cash_side_ids else "line_id")
     rows = pa.Table.from_pandas(joined[joined["differs"]], preserve_index=False).to_pylist()
     ledgers = (report.exact().ledgers for report in (reported, recomputed))
     nets = (zip(table["ledger_id"], table["net_cash_flow"], strict=True) for table in ledgers)
-    correct = {ledger_id for ledger_id, _ in set.intersection(*map(set, nets))}  # their lines may be repeated
+    correct = {ledger_id for ledger_id, _ in set.intersection(*map(set, nets))}  # may have repeated lines
     pairs = [pair for row in rows if not ((pair := _pair(row)).is_repeated and pair.ledger_id in correct)]
     explainer = _LineExplainer(reported, recomputed, pairs, line_entries, names)
     differences = [explainer.difference(pair) for pair in pairs]
@@ -121,7 +121,7 @@ def _have_same_lines(reported: pd.DataFrame, recomputed: pd.DataFrame) -> bool:
 
 
 def _has_cash_side_ids(reported: pd.DataFrame, recomputed: pd.DataFrame, line_entries: Any) -> bool:  # noqa: ANN401
-    """Return whether all reported line ids may be of cash-side lines."""
+    """Return whether all reported line ids may be ids of lines on cash ledgers."""
     ids, category_ids = (pa.array(lines["line_id"], _IDS) for lines in (reported, recomputed))
     if reported.empty or recomputed.empty or pc.any(pc.is_in(ids, value_set=category_ids)).as_py():
         return False
@@ -148,7 +148,7 @@ def _join_lines(reported: pd.DataFrame, recomputed: pd.DataFrame, key: str) -> p
 
 
 def _sum_lines(lines: pd.DataFrame, key: str) -> pd.DataFrame:
-    """Sum lines by key and ledger; other fields are the first's."""
+    """Sum lines by key and ledger. Other fields are those of the first line."""
     rows = lines.assign(key=lines[key], lowest=lines["amount"], highest=lines["amount"], rows=1)
     first = rows.drop_duplicates(["key", "ledger_id"])
     if len(first) == len(rows):
@@ -168,7 +168,7 @@ def _pair(row: Mapping[str, Any]) -> LinePair:
 
 
 def _describe_accepted(joined: pd.DataFrame, *, is_by_id: bool) -> list[str]:
-    """Describe what differs and is accepted: sums, times and cash names."""
+    """Describe accepted differences: in sums of repeated lines, instants and names of cash ledgers."""
     notes = []
     summed = int(((joined["rows_reported"] > 1) & ~joined["differs"]).sum())
     if summed and is_by_id:
@@ -194,7 +194,7 @@ def _select(line_entries: Any, column: str, values: Iterable[str]) -> list[dict[
 
 
 class _LineExplainer:
-    """Explains why lines differ, from both reports and, where given, the line entries."""
+    """Explainer of lines that differ, from both reports and the line entries, if these are given."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class _LineExplainer:
             self._read(line_entries, pairs)
 
     def _read(self, line_entries: Any, pairs: list[LinePair]) -> None:  # noqa: ANN401 (any frame narwhals knows)
-        """Read all lines of the entries that have differing lines."""
+        """Read all line entries of journal entries that have differing lines."""
         extra = [pair.known("line_id") for pair in pairs if pair.recomputed is None]
         found = _select(line_entries, "id", extra) if extra else []
         entry_ids = {pair.known("journal_entry_id") for pair in pairs} | {row["journal_entry_id"] for row in found}
@@ -233,7 +233,7 @@ class _LineExplainer:
                 self._cash_entry_ids.add(row["journal_entry_id"])
 
     def difference(self, pair: LinePair) -> Difference:
-        """Make an explained difference of a pair, with texts for people."""
+        """Make the difference of a pair, with its explanation and texts for people."""
         entry_id, moment, cash_account = map(pair.known, ("journal_entry_id", "datetime", "cash_flow_ledger_name"))
         texts = self._texts.get(entry_id, {})
         text = pair.known("journal_entry_description") or texts.get("journal_entry_description")

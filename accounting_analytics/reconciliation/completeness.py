@@ -1,4 +1,4 @@
-"""The certificate of a load: the checks made, and what is missing."""
+"""The certificate of a load: the checks that were made, and what is missing."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NOT_ONE_MOMENT = {
     "newest": "only the newest days were read again",
     "combined": "the lines are of several loads",
 }
-"""Reasons why a load does not show that its lines are those of one moment, by what it checked."""
+"""Reasons why a load does not show that its lines are of one moment, by which days it checked."""
 _ONE_MOMENT = "the days did not change while they were read"
 _NO_LIST = {False: "the service has no list of them", True: "a file has those with entries"}
 _NO_METADATA = "the frame has no load metadata"
@@ -135,7 +135,7 @@ class Certificate(Result):
 
     @property
     def complete(self) -> bool:
-        """True if it was checked that no line of the loaded ledgers is missing, and no problem was found."""
+        """True if the checks cover all lines of the loaded ledgers, and found no problem."""
         return not self.found and not self.not_checked
 
     @cached_property
@@ -149,7 +149,7 @@ class Certificate(Result):
         return self.problems
 
     def summary(self) -> str:
-        """One line: whether all lines of the loaded ledgers are there."""
+        """One line of text: whether all lines of the loaded ledgers are there."""
         counts = f"{self.lines:,} lines of {self.entries:,} journal entries"
         changes = self._describe_moment()
         if self.not_balanced:
@@ -163,7 +163,7 @@ class Certificate(Result):
         return f"complete for {ledgers}: {counts}; debits = credits = {format_amount(self.debits)}; {named}{changes}"
 
     def _describe_moment(self) -> str:
-        """Say whether the lines are of one moment, to end the summary."""
+        """Write the end of the summary: whether the lines are of one moment."""
         if not self.of_one_moment:
             return ""
         check = next(check for check in self.checks if check.what == _ONE_MOMENT)
@@ -207,7 +207,7 @@ class Certificate(Result):
 
 
 def _describe(check: Check) -> list[str]:
-    """Write the lines of a check: counts, subject, and note."""
+    """Write the text lines of a check: counts, subject and note."""
     head = f"{check.checked:>9,}  {check.failed:>7,}  "
     indent = " " * len(head)
     lines = textwrap.wrap(check.what, TERMINAL_WIDTH, initial_indent=head, subsequent_indent=indent)
@@ -216,7 +216,7 @@ def _describe(check: Check) -> list[str]:
 
 
 def _make_check(what: str, count: int, problems: Iterable[LoadProblem] = (), note: str = "") -> Checked:
-    """Make a check; each of its problems is a failed case."""
+    """Make a check. Each of its problems is a failed case."""
     found = list(problems)
     return Check(what, count, len(found), note), found
 
@@ -244,7 +244,7 @@ def check_completeness(books: Books) -> Certificate:
     for name in _NEEDED:
         if name not in lines:
             raise FrameError(f"{LineEntries.__name__}: column is missing: {name}")
-        if lines[name].isna().any():  # checks by group would leave such lines out
+        if lines[name].isna().any():  # checks that group lines would leave out such lines
             raise FrameError(null_message(LineEntries.__name__, name))
     lines = exact_frame(lines, ["signed_amount"], scale=books.scale).frame
     results = [
@@ -277,7 +277,7 @@ def check_completeness(books: Books) -> Certificate:
 
 
 def _check_repeats(line_entries: pd.DataFrame) -> Checked:
-    """Find repeated lines, as after joining loads that overlap."""
+    """Find repeated lines, which overlapping loads give if they are joined."""
     counts = line_entries["id"].value_counts(sort=False)
     problems = (
         LoadProblem(f"the line appears {count} times", line_entry_id=str(line_id))
@@ -295,7 +295,7 @@ def _check_balance(line_entries: pd.DataFrame) -> Checked:
 
 
 def _describe_opposing_ledgers(line_entries: pd.DataFrame, extent: Extent) -> str:
-    """Describe the opposing ledgers that were not loaded; empty without any."""
+    """Describe the opposing ledgers that were not loaded, or return "" if all were."""
     if "opposing_ledger_ids" in line_entries:
         loaded = set(line_entries["ledger_id"] if extent.windows is None else extent.windows)
         absent = set(split_lists(line_entries["opposing_ledger_ids"].drop_duplicates())) - loaded
@@ -311,7 +311,7 @@ def _describe_opposing_ledgers(line_entries: pd.DataFrame, extent: Extent) -> st
 
 
 def _check_named_lines(line_entries: pd.DataFrame) -> Checked:
-    """Find lines that an entry names and the load lacks."""
+    """Find lines that an entry names but the load lacks."""
     what = "every line that an entry names was loaded"
     if "journal_entry_line_entry_ids" not in line_entries:
         return _make_check(what, 0, note="the entries do not list their lines (expand journal_entry)")
@@ -327,7 +327,7 @@ def _check_named_lines(line_entries: pd.DataFrame) -> Checked:
 
 
 def _check_windows(extent: Extent) -> Checked:
-    """Find ledgers whose windows do not cover every day once."""
+    """Find ledgers whose windows do not cover every day exactly once."""
     what = "the windows cover every day of every ledger"
     if extent.windows is None:
         return _make_check(what, 0, note=_NO_METADATA)
@@ -352,7 +352,7 @@ def _check_one_moment(extent: Extent) -> Checked:
     loaded = extent.days
     days = Period(first, last, loaded.time_zone)
     note = f"the other {loaded.days - days.days:,} days of {period_label(loaded)}" if days.days < loaded.days else ""
-    return _make_check(_ONE_MOMENT, days.days, note=note)  # a change would have been an error of the load
+    return _make_check(_ONE_MOMENT, days.days, note=note)  # after a change the load fails
 
 
 def _uncovered_days(windows: list[DayRange], period: Period) -> str:
@@ -373,7 +373,7 @@ def _uncovered_days(windows: list[DayRange], period: Period) -> str:
 
 
 def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> Checked:
-    """Find report lines that the load lacks or has with another amount."""
+    """Find lines of reports that the load lacks, or has with another amount."""
     what = "every line of the reports was loaded with its amount"
     if not reports:
         return _make_check(what, 0, note="no report was given")
@@ -383,7 +383,7 @@ def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport
 
 
 def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterator[LoadProblem]:
-    """Compare the lines of a report with those loaded."""
+    """Compare the lines of a report with the loaded lines."""
     lines = line_entries[["id", "ledger_id", "journal_entry_id", "signed_amount"]]
     pairs = report.exact().lines.merge(lines, left_on="line_id", right_on="id", how="left", suffixes=("", "_loaded"))
     is_missing = pairs["id"].isna()
@@ -394,7 +394,7 @@ def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterat
     same_ledger = pairs["ledger_id"] == pairs["ledger_id_loaded"]
     yield from _different_amounts(pairs[~is_missing & same_ledger], report)
     by_entry = pairs[~is_missing & ~same_ledger]
-    if len(by_entry):  # the report gives ids of cash lines: compare what an entry has on the ledger
+    if len(by_entry):  # the report has ids of cash lines: compare the sums of an entry on the ledger
         reported = by_entry.groupby(["journal_entry_id", "ledger_id"], as_index=False)["amount"].sum()
         sums = lines.groupby(["journal_entry_id", "ledger_id"], as_index=False)["signed_amount"].sum()
         both = reported.merge(sums, on=["journal_entry_id", "ledger_id"], how="left").assign(line_id=None)
@@ -402,7 +402,7 @@ def _compare_lines(line_entries: pd.DataFrame, report: CashFlowReport) -> Iterat
 
 
 def _different_amounts(pairs: pd.DataFrame, report: CashFlowReport) -> Iterator[LoadProblem]:
-    """Find reported amounts that are not the opposite of the loaded."""
+    """Find reported amounts that are not the opposite of the loaded amounts."""
     columns = ["line_id", "journal_entry_id", "ledger_id", "amount", "signed_amount"]
     for line_id, entry_id, ledger_id, reported, signed in pairs[columns].itertuples(index=False):
         if pd.isna(signed) or reported != -signed:
@@ -427,7 +427,7 @@ def _check_report_balances(reports: list[CashFlowReport]) -> Checked:
 
 
 def _compare_balances(before: CashFlowReport, after: CashFlowReport) -> Iterator[LoadProblem]:
-    """Find balances that differ between a report's end and the next's start."""
+    """Find balances that differ between the end of a report and the start of the next report."""
     where = f"between {before.period.end_date} and {after.period.start_date}"
     if gap := after.exact().starting_cash_balance - before.exact().ending_cash_balance:
         problem = "the starting cash balance differs from the ending cash balance before"

@@ -1,4 +1,4 @@
-"""Figures of two reports compared by kind: how many were compared, and each that differs."""
+"""Figures of two reports, compared by kind: how many were compared, and which differ."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CAUSE, CONSEQUENCE = "cause", "consequence"
 class ComparedKind(NamedTuple):
     """A kind of figure: its title, its place in a report, and the kind that a total sums.
 
-    Without a `table` it is a sum of the report.
+    A kind without a `table` is a sum of the report.
     """
 
     title: str
@@ -57,10 +57,10 @@ TOTALS = tuple(what for what, kind in KINDS.items() if kind.total_of)
 
 
 class Difference(NamedTuple):
-    """One figure that differs between the two reports; an amount is None where that report has no such row.
+    """One figure that differs between the two reports. An amount is None if its report has no such row.
 
-    A line has its day, the text of its transaction or entry, the cash account that its entry moved, and its
-    transaction, as far as they are known.
+    The difference of a line also has, if known, the day, the text of its transaction or entry, the cash account that
+    its entry moved, and its transaction.
     """
 
     what: str
@@ -80,17 +80,17 @@ class Difference(NamedTuple):
 
     @property
     def amount(self) -> Decimal:
-        """Reported minus recomputed."""
+        """The reported amount minus the recomputed amount."""
         return EXACT.subtract(self.reported or ZERO, self.recomputed or ZERO)
 
     @property
     def cells(self) -> dict[str, Any]:
-        """Values of its row in :class:`~accounting_analytics.schemas.Differences`, by column."""
+        """Values of the row in :class:`~accounting_analytics.schemas.Differences`, by column."""
         return {**self._asdict(), "difference": self.amount}
 
 
 class Comparison(NamedTuple):
-    """Numbers of figures of one kind that were compared, and that differ.
+    """How many figures of a kind were compared, and how many differ.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ def compare_figures(reported: CashFlowReport, recomputed: CashFlowReport) -> dic
         notes["total_net_cash_flow"].append(
             f"The report does not list ledgers without lines of their own, such as parents: {join_ids(parents)}."
         )
-    for what in TOTALS:  # where parents are not certain, a ledger that only the report lists may be one of them
+    for what in TOTALS:  # if parents are not certain, a ledger that only the report lists may be a parent
         if None in expected[what].values() or not expected[what].keys().isdisjoint(recomputed.inferred_roots):
             expected[what] = {**dict.fromkeys(stated[what]), **expected[what]}
     cash, expected_cash = stated["ending_balance"].keys(), expected["ending_balance"].keys()
@@ -165,7 +165,7 @@ def _amounts(report: CashFlowReport) -> dict[str, Amounts]:
 
 
 def _ledgers_with_lines(report: CashFlowReport) -> set[str]:
-    """Find ledgers that have lines or, without lines, a net cash flow."""
+    """Find ledgers that have lines, or if the report has no lines, a net cash flow."""
     exact = report.exact()
     if report.totals_only:
         return set(exact.ledgers.loc[exact.ledgers["net_cash_flow"] != 0, "ledger_id"])
@@ -175,7 +175,7 @@ def _ledgers_with_lines(report: CashFlowReport) -> set[str]:
 def _compare(what: str, reported: Amounts, recomputed: Amounts, notes: Sequence[str], *, independent: bool) -> Compared:
     """Compare the known amounts by ledger.
 
-    A missing row counts as zero: a report may leave rows of zero out, or list more, but not list others instead.
+    A missing row counts as zero. A report may leave out rows of zero, or list further rows, but not other rows instead.
     """
     listed = {**recomputed, **reported}
     without_parents = {ledger_id for ledger_id, amount in recomputed.items() if amount is None}

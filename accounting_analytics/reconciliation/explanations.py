@@ -1,4 +1,4 @@
-"""Explain each figure that differs, or show that it follows from others."""
+"""Explain each figure that differs, or show that it follows from other figures that differ."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     Lines = Mapping[str | None, list[Difference]]
 
 _PLAIN = frozenset({OMITTED, NOT_GIVEN, NOT_RECOMPUTED})
-"""Explanations that the lines of a missing ledger have, and that say no more than this."""
+"""Explanations of lines that say no more than that the ledger of the lines is missing."""
 
 
 class _Known(NamedTuple):
-    """The reports, their gaps and their lines, from which figures are explained.
+    """The reports, the differences of their figures, and their lines, from which figures are explained.
 
-    `missing` are the ledgers that one report lacks; `rest` are the parts of ending balances that neither starting
-    balances nor lines explain.
+    `missing` are the ledgers that one report lacks. `rest` are the parts of differing ending balances that neither
+    starting balances nor lines explain.
     """
 
     reported: CashFlowReport
@@ -55,9 +55,9 @@ def explain_differences(
     recomputed: CashFlowReport,
     hierarchy: Hierarchy | None,
 ) -> list[Difference]:
-    """Explain the differences that do not follow from others, and list them first.
+    """Explain the differences that do not follow from other differences, and list them first.
 
-    Without a known hierarchy, a total follows if any figure without descendants differs.
+    Without a known hierarchy, a total follows from others if any figure without descendants differs.
     """
     found = {what: compared[what].differences for what in KINDS}
     gaps = {what: {row.ledger_id: row.amount for row in rows} for what, rows in found.items()}
@@ -86,7 +86,7 @@ def explain_differences(
 
 
 def _is_missing(net: Difference, lines: Lines) -> bool:
-    """Return whether one report lacks a ledger with all its lines."""
+    """Return whether one report lacks a ledger, and with it all lines of the ledger."""
     of_ledger = lines.get(net.ledger_id, [])
     if net.reported is not None and net.recomputed is not None:
         return False
@@ -99,8 +99,8 @@ def _unexplained_endings(
 ) -> dict[str | None, Decimal]:
     """Subtract explained amounts from the differences of ending balances, by account.
 
-    The cash account of a line is known by its name. Where that is not known, or several accounts have it, only the sum
-    over all accounts shows whether the flows explain the balances; then nothing is left.
+    The cash account of a line is known by its name. If the name is not known, or several accounts have it, only the sum
+    of all accounts can show that the flows explain the balances. If they do, nothing is left.
     """
     starts, ends = gaps["starting_balance"], gaps["ending_balance"]
     rest = {account: ends.get(account, ZERO) - starts.get(account, ZERO) for account in {**ends, **starts}}
@@ -135,7 +135,7 @@ def _explain_net(net: Difference, known: _Known) -> str | None:
 
 
 def _describe_missing(net: Difference, count: int, known: _Known) -> str:
-    """Say which report lacks a ledger, and what the other has there."""
+    """Say which report lacks a ledger, and which amount and lines the other report has."""
     is_unreported = net.reported is None
     which = "the report does not list" if is_unreported else "only the report lists"
     amount = net.recomputed if is_unreported else net.reported
@@ -163,7 +163,7 @@ def _explain_end(end: Difference, known: _Known) -> str | None:
 
 
 def _cash_in_one_report(balance: Difference) -> str:
-    """Say which report alone counts a ledger as cash, if one does."""
+    """Say which report alone counts a ledger as cash, or return "" if both do."""
     if balance.recomputed is None:
         return CASH_ONLY_REPORTED
     return CASH_ONLY_RECOMPUTED if balance.reported is None else ""
@@ -183,7 +183,7 @@ def _explain_total(difference: Difference, known: _Known) -> str | None:
 
 
 def _is_sum(difference: Difference, own: Gaps, hierarchy: Hierarchy | None) -> bool:
-    """Return whether a total differs by what its parts differ by."""
+    """Return whether the difference of a total is the sum of the differences of its parts."""
     if hierarchy is None or not any(own.values()):
         return any(own.values())
     tree = [gap for part, gap in own.items() if difference.ledger_id in (part, *hierarchy.ancestors(part or ""))]
@@ -216,7 +216,7 @@ _EXPLAIN: dict[str, Callable[[Difference, _Known], str | None]] = {
     "ending_total_balance": _explain_total,
     "total_net_cash_flow": _explain_total,
 }
-"""Functions that say why a figure differs, or None where that follows from others, by kind and in its order."""
+"""Functions that say why a figure differs, or return None if this follows from others, by kind in its order."""
 
 
 def _sum(differences: Iterable[Difference]) -> Decimal:

@@ -44,7 +44,7 @@ _NO_FLOW = "no line entry moved cash, so no flow was compared"
 
 @dataclass(frozen=True, repr=False)
 class Reconciliation(Result):
-    """Result of :func:`reconcile`: each report of the service, compared with its recomputation.
+    """Result of :func:`reconcile`: each report of the service, compared with the recomputed report.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Reconciliation(Result):
 
     @property
     def moved_cash(self) -> bool:
-        """True if a line entry moved cash in any report; else only balances and zeros were compared."""
+        """True if a line entry moved cash in any report. If false, only balances and zeros were compared."""
         return any(not report.exact().lines.empty for report in self.recomputed)
 
     @property
@@ -94,7 +94,7 @@ class Reconciliation(Result):
 
     @property
     def explanations(self) -> tuple[str, ...]:
-        """Sentences on why reports differ, report by report."""
+        """Sentences that say why reports differ, report by report."""
         return tuple(text for comparison in self.compared for text in comparison.explanations)
 
     @property
@@ -108,7 +108,7 @@ class Reconciliation(Result):
         return differences_by_month(self.compared)
 
     def summary(self) -> str:
-        """One line: the days, whether the reports tie, and what was not compared."""
+        """One line of text: the days, whether the reports tie, and what was not compared."""
         if len(self.compared) == 1:
             of_single = self.compared[0].summary()
             return of_single if self.moved_cash else f"{of_single.removesuffix('.')}; {_NO_FLOW}."
@@ -132,17 +132,17 @@ class Reconciliation(Result):
         return f"all {count_of(count, noun)} tie to the last digit{compared}"
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show one line for each report; of a single one its comparison."""
+        """Show one line of text for each report, or for a single report its comparison."""
         if len(self.compared) == 1:
             yield from self.compared[0].parts()
             return
         rows = self._rows()
-        hidden = ["anchored", *([] if self.partial else ["partial"])]  # the notes and the summary state them
+        hidden = ["anchored", *([] if self.partial else ["partial"])]  # notes and summary already state them
         lines = [f"{'':46}  {'net cash flow':>20}", *map(_describe, rows)]
         yield ResultPart(lines, pd.DataFrame(rows).drop(columns=hidden), max_rows=None)
 
     def explain(self) -> str:
-        """Plain text: the summary, a line for each report, the notes, and the differences of reports that have any."""
+        """Return plain text: the summary, the reports, the notes, and the differences of reports that do not tie."""
         untied = self.untied if len(self.compared) > 1 else ()
         return "\n\n".join([super().explain(), *(comparison.explain() for comparison in untied)])
 
@@ -181,7 +181,7 @@ class Reconciliation(Result):
 
 
 def reconcile(books: Books) -> Reconciliation:
-    """Compare every cash flow report that the books have with the one recomputed from their line entries.
+    """Compare every cash flow report that the books have with a report recomputed from their line entries.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def reconcile(books: Books) -> Reconciliation:
 
 
 def _compare_each(books: Books, reports: Iterable[CashFlowReport]) -> Iterator[tuple[CashFlowReport, ComparedReport]]:
-    """Recompute and compare each report, with new balances after untied ones."""
+    """Recompute and compare each report. After one that does not tie, start with the balances of the next report."""
     lines, ledgers, untied_until = books.source.frame, books.ledgers, None
     for reported in reports:
         start = reported.period.start_date
@@ -248,7 +248,7 @@ def _compare_each(books: Books, reports: Iterable[CashFlowReport]) -> Iterator[t
 
 
 def _describe(row: Mapping[str, Any]) -> str:
-    """Describe a report in a line of text."""
+    """Describe a report in one line of text."""
     verdict = "ties" if row["ties"] else count_of(row["differences"], "difference")
     days = days_label(Period(row["start_date"], row["end_date"]))
     return f"{days:26}  {verdict:18}  {format_amount(row['net_cash_flow']):>20}"

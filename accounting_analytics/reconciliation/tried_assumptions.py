@@ -1,7 +1,8 @@
 """Single assumptions under which a report that does not tie agrees exactly.
 
-Each is first tried on the sums of cash, which takes no time, and then by recomputing the report under it. Lines long
-before the period are summed once, by ledger, so that the time depends on the lines of the period only.
+Each assumption is first tried on the sums of cash, which takes no time, and then the report is recomputed under the
+assumption. Lines long before the period are summed once, by ledger, so that the time depends only on the lines of the
+period.
 """
 
 from __future__ import annotations
@@ -48,17 +49,17 @@ if TYPE_CHECKING:
 _MICROSECOND = dt.timedelta(microseconds=1)
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _PADDING = 2 * DAY
-"""Time around the period in which lines are kept one by one: no two zones are further apart."""
+"""Time before and after the period in which lines are not summed: no two time zones are further apart."""
 _MAX_NAMED = 3
 _KNOWN_ZONES = (
     *(UTC, "America/New_York", "America/Chicago", "America/Denver", "America/Los_Angeles", "Europe/London"),
     *("Europe/Berlin", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney"),
 )
-"""Zones that are named first where several have the same days."""
+"""Time zones that are preferred if several have the same days."""
 
 
 class Assumption(NamedTuple):
-    """An assumption under which every figure compared agrees.
+    """An assumption under which every compared figure agrees.
 
     Attributes
     ----------
@@ -78,7 +79,7 @@ class Assumption(NamedTuple):
 
 
 class _Reading(NamedTuple):
-    """A way to read the lines: those that count, their instants, the zone, and the cash ledgers."""
+    """A way to interpret the lines: which lines count, their instants, the time zone, and the cash ledgers."""
 
     counted: Mask
     when: npt.NDArray[np.int64]
@@ -103,7 +104,7 @@ def find_assumptions(
 
 
 class _ReportLines:
-    """The lines that a report was recomputed from: those around the period, and earlier sums."""
+    """The lines from which a report was recomputed: lines around the period, and sums of earlier lines."""
 
     def __init__(
         self,
@@ -136,7 +137,7 @@ class _ReportLines:
         self.change = to_minor_units(sums.ending_cash_balance, recomputed.scale) - self.starting
 
     def on(self, days: Days, when: npt.NDArray[np.int64] | None = None) -> Mask:
-        """Mark the lines of some days, by their own or other instants."""
+        """Mark the lines within some days, by their own instants or by `when`."""
         when = self.as_given.when if when is None else when
         found = np.zeros(len(when), np.bool_)
         for start, end in days:
@@ -144,7 +145,7 @@ class _ReportLines:
         return found
 
     def on_dates(self, first: dt.date, last: dt.date) -> Mask:
-        """Mark the lines of some local dates."""
+        """Mark the lines whose local date is from `first` to `last`."""
         return self.on(Period(first, last, self.period.time_zone).instants())
 
     def entry_ids(self, chosen: Mask) -> tuple[str, ...]:
@@ -157,7 +158,7 @@ class _ReportLines:
         return found
 
     def describe_entries(self, entry_ids: Sequence[str]) -> str:
-        """Name the first few entries by id, day and text; count others."""
+        """Name the first few entries by id, day and text, and count the others."""
         named, texts = entry_ids[:_MAX_NAMED], {}
         for row in self.table.filter(pa.array(self.of_entries(named))).to_pylist():
             text = f' "{row["journal_entry_description"]}"' if row["journal_entry_description"] else ""
@@ -167,9 +168,9 @@ class _ReportLines:
         return ", ".join(texts[entry_id] for entry_id in named) + (f" and {more:,} more" if more else "")
 
     def fits(self, reading: _Reading) -> bool:
-        """Return whether the report, recomputed under a reading, is the reported one.
+        """Return whether the report, recomputed under a reading, equals the reported report.
 
-        A reading that cannot be recomputed, such as with a ledger that the chart of accounts lacks, does not fit.
+        A reading does not fit if the report cannot be recomputed, for example if the chart of accounts lacks a ledger.
         """
         period = Period(self.period.start_date, self.period.end_date, reading.time_zone)
         units = np.where(reading.counted, self.entries.units, 0)
@@ -214,7 +215,7 @@ class _ReportLines:
 
 
 def _days_of_another_zone(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Try the days of other zones; zones with equal days count once."""
+    """Yield readings with the days of other time zones. Of zones with the same days, one is tried."""
     period, touching = lines.period, lines.entries.of_entries_with(lines.on_cash)
 
     @cache
@@ -238,7 +239,7 @@ def _rank(name: str) -> tuple[int, str]:
 
 
 def _without_last_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Omit the last day."""
+    """Yield the reading without the lines of the last day."""
     end = lines.period.end_date
     sentence = (
         f"The report's end date looks exclusive: it has no lines of {day_label(end)}, the last day (or it was made "
@@ -248,7 +249,7 @@ def _without_last_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Readin
 
 
 def _other_transfers(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Count the ledger of transfers between accounts in or out of cash."""
+    """Yield readings in which a ledger of transfers between accounts counts as cash, or no longer does."""
     for ledger_id in lines.transfers:
         is_cash = ledger_id in lines.as_given.cash
         verb, other = ("does not count", "does") if is_cash else ("counts", "does not")
@@ -257,7 +258,7 @@ def _other_transfers(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading
 
 
 def _opening_on_first_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Move entries of the first day into the starting balance."""
+    """Yield readings in which entries of the first day are part of the starting balance."""
     first = lines.period.start_date
     before = _microseconds(lines.period.instants()[0].start) - 1
     unreported = [row for row in lines.differences if row.what == "line" and row.reported is None]
@@ -279,7 +280,7 @@ ASSUMPTIONS: tuple[Callable[[_ReportLines], Iterator[tuple[Assumption, _Reading]
     _other_transfers,
     _opening_on_first_day,
 )
-"""Each yields the readings to try; its first reading that fits is named."""
+"""Functions that yield the readings to try. Of each function, the first reading that fits is named."""
 
 
 def _microseconds(instant: dt.datetime) -> int:
@@ -287,7 +288,7 @@ def _microseconds(instant: dt.datetime) -> int:
 
 
 def _lines_around(exact: ExactLines, period: Period) -> pa.Table:
-    """Select the lines around a period, and sum earlier ones by ledger."""
+    """Select the lines around a period, and add a sum of earlier lines for each ledger."""
     start = max(period.start_date, dt.date.min + _PADDING + DAY) - _PADDING
     end = min(period.end_date, dt.date.max - _PADDING - DAY) + _PADDING
     padded = Period(start, end, period.time_zone)
