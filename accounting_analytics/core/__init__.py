@@ -1,1 +1,1 @@
-"""Money, days, tables, exact sums, files and errors, which every wing uses."""
+"""Money, days, tables, exact sums, files and errors, which all other packages use."""

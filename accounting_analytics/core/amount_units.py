@@ -25,11 +25,11 @@ class AmountUnit(NamedTuple):
 
 
 AMOUNT_UNITS: dict[str, AmountUnit] = {"k": AmountUnit("thousands", 3, 1), "M": AmountUnit("millions", 6, 2)}
-"""Units by letter."""
+"""Units of shown amounts by letter."""
 
 
 def check_amounts_in(amounts_in: object) -> AmountsIn | None:
-    """Return a unit of shown amounts; refuse all but ``k``, ``M``, None."""
+    """Return a unit of shown amounts. Refuse anything but ``k``, ``M`` and None."""
     match amounts_in:
         case None | "k" | "M":
             return amounts_in
@@ -37,7 +37,7 @@ def check_amounts_in(amounts_in: object) -> AmountsIn | None:
 
 
 def unit_notes(amounts_in: AmountsIn | None) -> tuple[str, ...]:
-    """Return the note for amounts in a unit; none without a unit."""
+    """Return the note on amounts in a unit, or none without a unit."""
     return (f"Amounts in {AMOUNT_UNITS[amounts_in].name}; totals are rounded by themselves.",) if amounts_in else ()
 
 

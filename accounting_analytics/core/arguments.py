@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: str) -> None:
-    """Refuse an argument of another type; the message ends with `hint`."""
+    """Refuse an argument of another type. The message ends with `hint`."""
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         expected = " or ".join(expected_type.__name__ for expected_type in kinds)
@@ -22,12 +22,12 @@ def require_type(value: object, kind: type | tuple[type, ...], name: str, hint: 
 
 
 def to_texts(value: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return one text or several as a tuple; None as an empty one."""
+    """Return one text or several as a tuple. None becomes an empty tuple."""
     return (value,) if isinstance(value, str) else tuple(() if value is None else value)
 
 
 def to_path(value: str | Path, name: str) -> Path:
-    """Return a path; refuse a NUL character, which no system allows."""
+    """Return a path. Refuse a NUL character, which no system allows."""
     require_type(value, (str, Path), name, "pass the path of a file or folder")
     if "\0" in str(value):
         raise InputError(

@@ -22,7 +22,7 @@ _DEFAULT_MODE = 0o666
 _PRIVATE_MODE = 0o600
 _MAX_STEM_BYTES = 200
 _ABANDONED_AFTER = 3600.0
-"""After so many seconds no running program still writes to a temporary file."""
+"""Age in seconds after which no running program still writes to a temporary file."""
 
 
 def replace_file(
@@ -33,10 +33,10 @@ def replace_file(
     private: bool = False,
     remove_leftovers: bool = True,
 ) -> None:
-    """Write a file by renaming a temporary one, completely or not at all.
+    """Write a file completely or not at all, by renaming a temporary file.
 
-    Without `sync` a crash may lose the file; only its owner may read a `private` file. `remove_leftovers` takes longer
-    in a larger folder.
+    Without `sync` a crash may lose the file. Only its owner may read a `private` file. `remove_leftovers` removes old
+    temporary files, which takes longer in a large folder.
     """
     with _written(path, write, sync=sync, private=private, remove_leftovers=remove_leftovers) as temporary:
         temporary.replace(path)
@@ -44,7 +44,7 @@ def replace_file(
 
 @contextmanager
 def replacing_files(contents: Mapping[Path, bytes], *, private: bool = False) -> Iterator[None]:
-    """Write several files before the block; replace all after it, or none."""
+    """Write several temporary files before the block, and replace all files after it, or none."""
     with ExitStack() as stack:
         temporaries = {
             path: stack.enter_context(
@@ -66,7 +66,7 @@ def write_durably(path: Path, write: Callable[[BinaryIO], object], *, remove_lef
 
 
 def write_text(path: Path, text: str, *, private: bool = False) -> Path:
-    """Write a UTF-8 text file to an existing folder, completely or not."""
+    """Write a UTF-8 text file to an existing folder, completely or not at all."""
     try:
         replace_file(path, lambda file: file.write(text.encode()), private=private)
     except OSError as error:
@@ -75,7 +75,7 @@ def write_text(path: Path, text: str, *, private: bool = False) -> Path:
 
 
 def remove_temporary_files(path: Path, *, older_than: float = 0.0) -> None:
-    """Remove temporary files that a killed program left, of at least an age."""
+    """Remove temporary files that a killed program left and that have at least an age."""
     for leftover in path.parent.glob(f"{glob.escape(_stem(path))}.*{TEMPORARY_SUFFIX}"):
         with suppress(OSError):  # removed by another process, or owned by another user
             if time.time() - leftover.stat().st_mtime >= older_than:
@@ -83,7 +83,7 @@ def remove_temporary_files(path: Path, *, older_than: float = 0.0) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Sync the names in a folder to disk where the system can."""
+    """Write the names in a folder to disk, if the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -97,7 +97,7 @@ def sync_folder(folder: Path) -> None:
 def _written(
     path: Path, write: Callable[[BinaryIO], object], *, sync: bool, private: bool, remove_leftovers: bool
 ) -> Iterator[Path]:
-    """Yield a temporary file with the content; remove it on failure."""
+    """Yield a temporary file with the content, and remove it on failure."""
     if not path.name:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if remove_leftovers:
@@ -111,7 +111,7 @@ def _written(
                 file.flush()
                 os.fsync(file.fileno())
         yield temporary
-    except BaseException:  # also when interrupted: no temporary file stays
+    except BaseException:  # also after an interrupt: no temporary file stays
         with suppress(OSError):
             temporary.unlink()
         raise

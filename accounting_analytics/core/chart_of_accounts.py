@@ -22,7 +22,7 @@ class DebitCredit(StrEnum):
 
 
 class LedgerType(StrEnum):
-    """Type of a ledger; it decides the report that shows the ledger."""
+    """Type of a ledger, which decides the report that shows the ledger."""
 
     ASSET = "asset"
     LIABILITY = "liability"
@@ -99,11 +99,11 @@ DEFAULTS: Mapping[FinancialAccountType, LedgerDefaults] = {
     FinancialAccountType.LOAN: _PAYABLE,
     FinancialAccountType.CREDIT_CARD: _PAYABLE._replace(report_cash_flow=True),
 }
-"""Defaults per financial account type; each can be overridden."""
+"""Defaults for each financial account type. Each default can be overridden."""
 
 
 class RequiredLedger(StrEnum):
-    """The four ledgers that every instance has; find them by role, because users may rename them."""
+    """Roles of the four ledgers that every instance has. Ledgers are found by role, because users may rename them."""
 
     TRANSFERS_BETWEEN_ACCOUNTS = "transfers between accounts"
     OPENING_BALANCE = "opening balance retained earnings"
@@ -114,8 +114,8 @@ class RequiredLedger(StrEnum):
 def required_ledger(*, is_required: bool, sub_type: str, debit_credit: str) -> RequiredLedger | None:
     """Return the required ledger with these fields, or None for an ordinary ledger.
 
-    The type of the two uncategorized ledgers differs between deployments: they are the required ledgers that are
-    neither transfers nor equity, and the one for inflows is on the credit side.
+    The type of the two uncategorized ledgers differs between deployments. They are the required ledgers that are
+    neither transfers nor equity, and the ledger for inflows is on the credit side.
     """
     if not is_required:
         return None
@@ -129,7 +129,7 @@ def required_ledger(*, is_required: bool, sub_type: str, debit_credit: str) -> R
 
 
 def required_roles(ledgers: Iterable[Mapping[Any, Any]], stated: Mapping[str, str]) -> dict[str, RequiredLedger]:
-    """Return the roles of required ledgers by id; `stated` roles take precedence."""
+    """Return the roles of required ledgers by id. Roles in `stated` have precedence."""
     roles = {}
     for row in ledgers:
         is_required, sub_type, side = bool(row["is_required"]), row["sub_type"] or "", row["debit_credit"] or ""
@@ -169,11 +169,11 @@ class Hierarchy:
         try:
             TopologicalSorter({child: (parent,) for child, parent in self._parents.items()}).prepare()
         except CycleError as error:
-            cycle = error.args[1][::-1]  # from child to parent
+            cycle = error.args[1][::-1]  # ids on the way from child to parent
             raise HierarchyError(f"the parents of ledger {cycle[0]!r} form a cycle: {' -> '.join(cycle)}") from None
 
     def parent(self, ledger_id: str) -> str | None:
-        """Return the parent of a ledger; None for a root or unknown ledger."""
+        """Return the parent of a ledger, or None for a root or an unknown ledger."""
         return self._parents.get(ledger_id)
 
     def ancestors(self, ledger_id: str) -> Iterator[str]:
@@ -188,7 +188,7 @@ class Hierarchy:
         return {ledger_id, *(child for child in self._parents if ledger_id in self.ancestors(child))}
 
     def root(self, ledger_id: str) -> str:
-        """Return the topmost ancestor; the ledger itself if it has no parent."""
+        """Return the topmost ancestor, or the ledger itself if it has no parent."""
         root = ledger_id
         for root in self.ancestors(ledger_id):  # noqa: B007 (the last one)
             pass

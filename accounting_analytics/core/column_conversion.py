@@ -1,7 +1,7 @@
-"""Conversion of columns: exact amounts from and to float64, and other dtypes.
+"""Conversion of columns: amounts from float64 to exact amounts and back, and other dtypes.
 
 An amount column of a frame is float64. Analysts may also pass decimals, of Arrow or as ``object``, or integers, which
-are major units. Every calculation converts them once, here, to Arrow ``decimal128``.
+are major units. Every calculation converts amounts once, by this module, to Arrow ``decimal128``.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import ZoneLike
 
 LIST_SEPARATOR = "|"
-"""Joins the ids of a list in a text column; empty text is an empty list, and null is an unknown list."""
+"""Separator of the ids of a list in a text column. Empty text is an empty list, and null is an unknown list."""
 
 SEPARATOR_IN_NAME = "\u00a6"
-"""Replaces the separator in names; ids may not contain it."""
+"""Replacement of the separator in names. Ids must not contain the separator."""
 
 _MANY_TEXTS = 1_000_000
 TEXT = pd.StringDtype(na_value=float("nan"))
@@ -79,7 +79,7 @@ def is_decimal(dtype: object) -> bool:
 
 
 def find_scale(stated: Iterable[int | None]) -> Scale:
-    """Find the stated number of fraction digits; 2 if none is stated."""
+    """Find the stated number of fraction digits, or assume 2 if none is stated."""
     scales = {check_scale(scale) for scale in stated if scale is not None}
     if len(scales) > 1:
         raise FrameError(
@@ -91,14 +91,14 @@ def find_scale(stated: Iterable[int | None]) -> Scale:
 
 
 def decimal_scale(column: pd.Series[Any]) -> int | None:
-    """Return the fraction digits of Arrow decimals; None for another column."""
+    """Return the fraction digits of Arrow decimals, or None for another column."""
     return int(_arrow_type(column).scale) if is_decimal(column.dtype) else None
 
 
 def exact_frame(frame: pd.DataFrame, amounts: Sequence[str], *, scale: int | None = None) -> ExactFrame:
     """Convert amount columns to Arrow decimals of one scale, and number the rows.
 
-    Messages name rows by id. Labels of the given frame may repeat, so nothing may be joined on them.
+    Messages name rows by id. Index labels of the given frame may repeat, so nothing may be joined by label.
     """
     found = find_scale([scale, *stated_scales(frame), *(decimal_scale(frame[name]) for name in amounts)])
     frame = frame.reset_index(drop=True)
@@ -123,7 +123,7 @@ def exact_floats(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def exact_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
-    """Convert an amount column to Arrow decimals at `scale`; `ids` names rows in messages."""
+    """Convert an amount column to Arrow decimals at `scale`. Messages name rows by `ids`."""
     dtype = column.dtype
     if is_decimal(dtype):
         if _arrow_type(column) == arrow_type(scale):
@@ -144,7 +144,7 @@ def exact_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> Ex
 
 
 def parse_amounts(column: pd.Series[Any], scale: int, ids: pd.Series[Any]) -> ExactColumn:
-    """Convert number text or Decimals to Arrow decimals; `ids` names rows in messages."""
+    """Convert number texts or Decimals to Arrow decimals. Messages name rows by `ids`."""
     exact: list[Decimal | None] = []
     noise_removed = 0
     for value, row_id in zip(column, ids, strict=True):
@@ -169,7 +169,7 @@ def in_floats(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
-    """Give amounts their sign: plus on the debit side, minus on credit."""
+    """Give amounts their sign: plus on the debit side, minus on the credit side."""
     is_debit = (sides == DebitCredit.DEBIT).to_numpy(dtype=bool)
     if not is_decimal(amounts.dtype):
         return pd.Series(np.where(is_debit, amounts, 0.0 - amounts), index=amounts.index, name="signed_amount")
@@ -178,12 +178,12 @@ def signed(amounts: pd.Series[Any], sides: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def negated(amounts: pd.Series[Any]) -> pd.Series[Any]:
-    """Negate Arrow decimals; pandas would round them to 28 digits."""
+    """Negate Arrow decimals by Arrow, because pandas would round them to 28 digits."""
     return _decimal_series(pc.negate(arrow_column(amounts)), amounts)
 
 
 def total(amounts: pd.Series[Any]) -> Decimal:
-    """Sum Arrow decimals exactly; return zero at their scale for no rows."""
+    """Sum Arrow decimals exactly. Without rows, return zero at their scale."""
     scale = _arrow_type(amounts).scale
     # 128-bit sums wrap around silently past 38 digits
     wide = arrow_column(amounts).cast(pa.decimal256(2 * PRECISION, scale))
@@ -191,13 +191,13 @@ def total(amounts: pd.Series[Any]) -> Decimal:
 
 
 def split_lists(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Split joined lists into one id per row, under the list's index."""
+    """Split joined lists into rows with one id each, which keep the index label of their list."""
     ids = column[column.notna() & (column != "")].str.split(LIST_SEPARATOR).explode()
     return ids.astype(TEXT)
 
 
 def split_list(text: Any) -> set[str] | None:  # noqa: ANN401 (a cell)
-    """Split a joined list into ids; return None for an unknown list."""
+    """Split a joined list into ids, or return None for an unknown list."""
     return None if pd.isna(text) else set(filter(None, text.split(LIST_SEPARATOR)))
 
 
@@ -208,7 +208,7 @@ def are_among(texts: pd.Series[Any], others: pd.Series[Any]) -> npt.NDArray[np.b
 
 
 def convert(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
-    """Convert a column if the dtype holds its values; else return it unchanged."""
+    """Convert a column if the dtype can hold its values, else return it unchanged."""
     if column.dtype == dtype:
         return column
     if _holds_lists(column):
@@ -218,12 +218,12 @@ def convert(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN4
     if pd.api.types.is_datetime64_any_dtype(dtype):
         return _convert_instants(column, dtype)
     if dtype == BOOLEAN and pd.api.types.is_numeric_dtype(column.dtype) and column.dropna().isin([0, 1]).all():
-        return column.astype(BOOLEAN)  # a spreadsheet column with empty cells is read as 1.0, 0.0 and NaN
+        return column.astype(BOOLEAN)  # booleans of a spreadsheet with empty cells are read as 1.0, 0.0 and NaN
     values = column.astype(object)
     wanted = "string" if dtype == TEXT else "boolean"
     if pd.api.types.infer_dtype(values, skipna=True) not in {wanted, "empty"} and not column.isna().all():
         return column
-    if dtype == np.bool_ and column.isna().any():  # null would become False
+    if dtype == np.bool_ and column.isna().any():  # the conversion would turn null into False
         return column
     return values.where(column.notna(), None).astype(dtype)
 
@@ -238,7 +238,7 @@ def _holds_lists(column: pd.Series[Any]) -> bool:
 
 
 def _convert_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # noqa: ANN401 (any dtype)
-    """Convert instants to microseconds; keep a column that would lose digits."""
+    """Convert instants to microseconds. A column that would lose digits is kept unchanged."""
     kind = pd.api.types.infer_dtype(column, skipna=True)
     if kind not in {"datetime64", "datetime", "date", "string", "empty"} and not column.isna().all():
         return column
@@ -264,7 +264,7 @@ def _parse_instants(column: pd.Series[Any], dtype: Any) -> pd.Series[Any]:  # no
 
 
 def are_distinct(texts: pa.ChunkedArray) -> bool:
-    """Return whether all texts differ; compare hashes first if there are many."""
+    """Return whether all texts differ. If there are many, hashes are compared first."""
     if len(texts) >= _MANY_TEXTS:
         import duckdb  # noqa: PLC0415 (slow to import, and few frames are that long)
 
@@ -324,7 +324,7 @@ def local_midnights(instants: pd.Series[Any], time_zone: ZoneLike) -> pd.Series[
 
 
 def are_midnights_elsewhere(instants: pd.Series[Any], time_zone: ZoneLike) -> bool:
-    """Return whether all instants are midnights of UTC, but not locally."""
+    """Return whether all instants are midnights in UTC, and not all are midnights in the zone."""
     if not (instants.notna().any() and instants.dropna().eq(instants.dropna().dt.normalize()).all()):
         return False
     local = instants.dt.tz_convert(zone(time_zone)).dt.tz_localize(None)

@@ -1,4 +1,4 @@
-"""Ranges of days: as text in metadata, joined, and without those of others."""
+"""Ranges of days: written as text for metadata, joined, and subtracted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def merge_days(days: Iterable[DayRange]) -> list[DayRange]:
 
 
 def subtract_days(days: Iterable[DayRange], others: Iterable[DayRange]) -> list[DayRange]:
-    """Return the days that are in none of the other ranges."""
+    """Return the days that no range in `others` has."""
     left = []
     taken = merge_days(others)
     for first, last in merge_days(days):

@@ -1,9 +1,9 @@
 """CSV and Excel files that people edit: declared columns, typed values, problems by cell.
 
-An amount or a date is read only if the cell is unambiguous; any other is refused, and so is a formula without a stored
-result. In written files ids stay text, amounts keep every digit, instants are in UTC, and no cell is a formula: text
-that a spreadsheet would compute or convert has an apostrophe before it. In workbooks amounts are numbers and times are
-dates.
+An amount or a date is read only if the cell is unambiguous. Any other cell is refused, and also a formula without a
+stored result. In written files ids stay text, amounts keep every digit, instants are in UTC, and no cell is a formula:
+text that a spreadsheet would compute or convert has an apostrophe before it. In workbooks amounts are numbers and times
+are dates.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Cell = str | bool | Decimal | dt.datetime
-"""A cell; an empty cell is empty text. A CSV file has only text."""
+"""Type of a cell. An empty cell is empty text, and a CSV file has only texts."""
 BYTE_ORDER_MARK = "\ufeff"
-"""Tells spreadsheets that the file is UTF-8."""
+"""First bytes of a file that tell spreadsheet programs that it is UTF-8."""
 
 GUARD = "'"
 FORMULA_START = "=+-@\t\r\n＝＋－＠"  # noqa: RUF001 (spreadsheets take the wide signs for formulas too)
-"""First characters of a cell that a spreadsheet computes."""
+"""First characters of a cell that a spreadsheet program computes."""
 _MONTH_NAME = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 CONVERTED = (
     r"[\d\s.,:/%()$-]*\d[\d\s.,:/%()$-]*(e[+-]?\d+)?"  # 00123, 1e5, 3-4, 12:30
@@ -69,7 +69,7 @@ class Invalid(NamedTuple):
 
 
 def cell_text(cell: Cell) -> str:
-    """Format a cell as spreadsheets do; numbers have no exponent."""
+    """Format a cell as spreadsheet programs do. Numbers have no exponent."""
     if isinstance(cell, Decimal):
         return f"{cell:f}"
     return str(cell).upper() if isinstance(cell, bool) else str(cell)
@@ -106,7 +106,7 @@ _GROUPED = {
     ".": re.compile(r"-?\d{1,3}(,\d{3})+\.\d+|-?\d{1,3}(,\d{3}){2,}"),
     ",": re.compile(r"-?\d{1,3}(\.\d{3})+,\d+|-?\d{1,3}(\.\d{3}){2,}"),
 }
-"""Numbers with a mark between groups of three digits, by decimal mark."""
+"""Patterns of numbers with a mark between groups of three digits, by decimal mark."""
 _GROUP_DIGITS = 3
 _SHORTENED = re.compile(r"-?\d+([.,]\d+)?e[+-]?\d+", re.IGNORECASE)
 _DATE = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?:\s+(\d{1,2}):(\d{2})(?::(\d{2}))?)?")
@@ -114,7 +114,7 @@ _YEAR_DIGITS = 4
 _YEARS = range(1000, 9999)
 
 Value = Any
-"""Text, a Decimal, an instant, None for an empty amount or instant, or :class:`Invalid`."""
+"""Value of a cell: text, a Decimal, an instant, None for an empty amount or instant, or :class:`Invalid`."""
 
 
 class Kind(Enum):
@@ -138,7 +138,7 @@ class Column(NamedTuple):
     may_be_empty: bool = False
     may_be_absent: bool = False
     may_be_invalid: bool = False
-    """True if the caller itself reports invalid cells."""
+    """True if the caller reports invalid cells itself."""
 
     def problem(self, value: Invalid) -> str:
         """Say why a cell of the column cannot be used."""
@@ -147,14 +147,14 @@ class Column(NamedTuple):
 
 
 class SheetProblems:
-    """Problems of what a person wrote; rows with the same reason are listed together."""
+    """Problems in the rows that a person wrote. Rows with the same reason are listed together."""
 
     def __init__(self, source: Path | str) -> None:
         self._source = source
         self._rows: dict[str, list[int]] = {}
 
     def add(self, reason: str, *rows: int) -> None:
-        """Add a reason, with the row numbers of a spreadsheet if any."""
+        """Add a reason, with the row numbers that a spreadsheet shows, if it is about rows."""
         self._rows.setdefault(reason, []).extend(rows)
 
     def refuse(self, error: type[InputError] = InputError, *, effect: str = "") -> None:
@@ -178,7 +178,7 @@ class SheetRow(NamedTuple):
 
 
 class Sheet(NamedTuple):
-    """Rows of a file, including empty ones; the first row names the columns.
+    """Rows of a file, including empty rows. The first row names the columns.
 
     `separator` is None in a workbook, whose cells have types.
     """
@@ -190,8 +190,8 @@ class Sheet(NamedTuple):
 class SheetTable(NamedTuple):
     """Non-empty rows of a file by declared column, with their numbers in a spreadsheet.
 
-    `problems` are cells that are empty or not valid; the caller may add to them. `others` are columns that are not
-    declared. `separator` is None in a workbook.
+    `problems` are about cells that are empty or not valid, and the caller may add problems. `others` are columns that
+    are not declared. `separator` is None in a workbook.
     """
 
     file: Path
@@ -211,7 +211,7 @@ class SheetTable(NamedTuple):
 def read_table(file: Path, columns: Sequence[Column], *, what: str, deciding: str | None = None) -> SheetTable:
     """Read declared columns, in any order, from a CSV file or workbook.
 
-    Messages call the expected file `what`. A row is left out if its `deciding` cell is empty; without `deciding`, if
+    Messages call the expected file `what`. A row is left out if its `deciding` cell is empty, or without `deciding` if
     all declared cells are empty.
     """
     names = [column.name for column in columns]
@@ -257,7 +257,7 @@ def _is_filled(cell: Cell) -> bool:
 
 
 def _header_problem(header: list[str], columns: Sequence[Column]) -> str:
-    """Describe the problem of the first row; empty without any."""
+    """Describe the problem of the first row, or return "" without a problem."""
     required = [column.name for column in columns if not column.may_be_absent]
     if not any(header):
         return "its first row is empty, not the names of the columns; make the file again"
@@ -286,7 +286,7 @@ def _read_column(cells: list[Cell], column: Column, separator: str | None) -> li
 
 
 def _read_id(cell: Cell, separator: str | None) -> str | Invalid:
-    """Read an id; refuse one that a spreadsheet may have changed."""
+    """Read an id. Refuse an id that a spreadsheet program may have changed."""
     may_be_changed = separator is not None and is_converted(cell_text(cell))
     if isinstance(cell, str) and not may_be_changed and cell not in ERRORS:
         return unguard(cell)
@@ -297,7 +297,7 @@ def _read_id(cell: Cell, separator: str | None) -> str | Invalid:
 
 
 def _problems(row: Mapping[Column, Value]) -> Iterator[str]:
-    """Yield the problems of a row; empty cells in one sentence."""
+    """Yield the problems of a row. All empty cells are one problem."""
     empty = [column.name for column, value in row.items() if value in {"", None} and not column.may_be_empty]
     if empty:
         yield f"{join_ids(empty)}: {EMPTY}"
@@ -329,7 +329,7 @@ def read_sheet(file: Path, columns: Collection[str]) -> Sheet:
 
 
 def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
-    """Read text in UTF-8, or UTF-16 as "Unicode text" of Excel."""
+    """Read text in UTF-8, or in UTF-16, in which Excel saves "Unicode text"."""
     encoding = "utf-16" if content.startswith(_UTF_16) else "utf-8-sig"
     try:
         text = content.decode(encoding)
@@ -348,7 +348,7 @@ def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
 
 
 def _first_cells(text: str, separator: str) -> list[str]:
-    """Return the cells of the first row; none if it is invalid."""
+    """Return the cells of the first row, or none if the row is invalid."""
     try:
         return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     except csv.Error:
@@ -356,14 +356,14 @@ def _first_cells(text: str, separator: str) -> list[str]:
 
 
 def read_workbook(content: bytes, file: Path, columns: Collection[str], *, read_only: bool = False) -> Sheet:
-    """Read the sheet whose first row has the columns; formulas have stored results.
+    """Read the sheet whose first row has the columns. Formulas must have stored results.
 
     Large workbooks take much less memory `read_only`.
     """
     openpyxl = import_extra("openpyxl", "excel", f"{file} is an Excel workbook, which")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about styles and validations, which are not read
+            warnings.simplefilter("ignore")  # warnings about styles and validations, which are not read
             workbook = openpyxl.load_workbook(io.BytesIO(content), data_only=True, read_only=read_only)
         _require_results(content, file)
     except (BadZipFile, KeyError, ValueError, TypeError, IndexError, EOFError, OSError, ParseError) as error:
@@ -385,7 +385,7 @@ def _require_results(content: bytes, file: Path) -> None:
                 continue
             for _, element in iterparse(archive.open(part)):  # noqa: S314 (openpyxl has parsed it)
                 is_formula = element.find("{*}f") is not None
-                if is_formula and not element.findtext("{*}v") and element.get("t") != "str":  # empty text is a result
+                if is_formula and not element.findtext("{*}v") and element.get("t") != "str":  # "" is a result
                     raise InputError(
                         f"{file}, cell {element.get('r')}: a formula without a result; open the file in a "
                         "spreadsheet and save it, or put a value there"
@@ -399,7 +399,7 @@ def _first_row(sheet: Any) -> set[Any]:  # noqa: ANN401 (a sheet of a workbook)
 
 
 def _cell(cell: Any) -> Cell:  # noqa: ANN401 (a cell of a workbook)
-    """Read a cell; a number keeps the fraction digits of its format."""
+    """Read a cell. A number keeps the fraction digits of its format."""
     value = cell.value
     if value is None:
         return ""
@@ -433,10 +433,10 @@ def read_amount(cell: Cell, separator: str | None) -> Decimal | Invalid:
 
 
 def _decimal_mark(text: str, separator: str | None) -> str | None:
-    """Find the decimal mark of a number; None if it is ambiguous.
+    """Find the decimal mark of a number, or return None if it is ambiguous.
 
-    A single mark before three digits may be either. A point is the decimal mark of files that commas separate, and of
-    text in workbooks.
+    A single mark before three digits may be a decimal mark or separate thousands. A point is the decimal mark in files
+    with commas between cells, and in texts of workbooks.
     """
     single = _ONE_MARK.fullmatch(text)
     if single is None:
@@ -447,9 +447,9 @@ def _decimal_mark(text: str, separator: str | None) -> str | None:
 
 
 def read_instant(cell: Cell) -> dt.datetime | Invalid:
-    """Read the instant of a cell; one without a zone is in UTC."""
+    """Read the instant of a cell. An instant without a zone is in UTC."""
     if isinstance(cell, dt.datetime):
-        # to the nearest second: a spreadsheet stores a fraction of a day
+        # rounded to seconds, because a spreadsheet stores a fraction of a day
         found = {(cell if cell.year == dt.MAXYEAR else cell + dt.timedelta(milliseconds=500)).replace(microsecond=0)}
     else:
         found = _possible_instants(cell.strip()) if isinstance(cell, str) else set()
@@ -469,7 +469,7 @@ def read_instant(cell: Cell) -> dt.datetime | Invalid:
 
 
 def _possible_instants(text: str) -> set[dt.datetime]:
-    """Return all possible meanings; between points the day precedes the month."""
+    """Return all possible meanings of a text. In a date with points, the day is before the month."""
     with contextlib.suppress(ValueError):
         return {dt.datetime.fromisoformat(text)}
     found = _DATE.fullmatch(text)
@@ -498,7 +498,7 @@ def write_table(
 ) -> None:
     """Write a table to a workbook or CSV file, by the file's name.
 
-    The file is replaced completely or left unchanged. Columns of `ids` are stored exactly; in other text, characters
+    The file is replaced completely or left unchanged. Columns of `ids` are stored exactly. In other texts, characters
     that a workbook cannot hold are replaced. Headings of `editable` columns have a colour, and a list offers the
     `choices` in the first column.
     """
@@ -522,7 +522,7 @@ def _csv_text(frame: pd.DataFrame) -> str:
 
 
 def _csv_cell(value: Any) -> str:  # noqa: ANN401
-    """Format a cell of a CSV file exactly; guard text, omit null."""
+    """Format a cell of a CSV file exactly. Text is guarded, and null is an empty cell."""
     if isinstance(value, str):
         return guard(value)
     if pd.isna(value):

@@ -1,8 +1,8 @@
 """Exact sums of line entries on any DataFrame engine, in whole minor units.
 
-Amounts become exact once. Frames in memory (pandas, pyarrow, polars) become Arrow tables of int64 minor units; on lazy
-engines (polars, DuckDB, PySpark) the amounts stay in the engine, as decimals or whole units. One query sums by ledger
-for any days. Where whole entries are needed, the lines of the period are collected.
+Amounts are converted to exact amounts once. Frames in memory (pandas, pyarrow, polars) become Arrow tables of int64
+minor units. On lazy engines (polars, DuckDB, PySpark) the amounts stay in the engine, as decimals or whole units. One
+query sums by ledger for any days. Where whole entries are needed, the lines of the period are collected.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ _ENTRY, _LEDGER, _UNITS = nw.col("journal_entry_id"), nw.col("ledger_id"), nw.co
 
 
 class LedgerSums(NamedTuple):
-    """Sums of signed units by ledger, one mapping per column of days, and the earliest instant."""
+    """Sums of signed units by ledger, with a mapping for each column of days, and the earliest instant."""
 
     columns: tuple[dict[str | None, int], ...]
     earliest: dt.datetime | None
 
 
 class LedgerFlows(NamedTuple):
-    """Cash flows in units by ledger, one mapping per column of days, and unbalanced entries.
+    """Cash flows in units by ledger, with a mapping for each column of days, and entries that do not balance.
 
     `openings` are the flows of the opening entries, which are summed separately.
     """
@@ -73,7 +73,7 @@ class LedgerFlows(NamedTuple):
 
 
 class _Intervals(NamedTuple):
-    """Intervals between the ends of days, numbered from 0, and the columns of each."""
+    """Intervals between all ends of columns, numbered from 0, and the columns that each interval is part of."""
 
     ends: list[dt.datetime]
     columns: dict[int, list[int]]
@@ -92,7 +92,7 @@ class _Intervals(NamedTuple):
         return cls(ends, inside, len(columns))
 
     def within_all(self) -> nw.Expr:
-        """Select lines between the first and last end; engines skip other files."""
+        """Select lines between the first and last end, so that engines skip files with other lines."""
         instant = nw.col("datetime")
         if not self.columns:
             return _no_row("datetime")
@@ -106,7 +106,7 @@ class _Intervals(NamedTuple):
         return _combined(operator.add, passed)
 
     def by_column(self, rows: Iterable[tuple[_Ledger, int, int]]) -> tuple[dict[_Ledger, int], ...]:
-        """Sum units by ledger in each column that has the interval."""
+        """Add the units of each interval and ledger to all columns that have the interval."""
         found: list[dict[_Ledger, int]] = [{} for _ in range(self.column_count)]
         for ledger_id, interval, units in rows:
             for column in self.columns.get(interval, ()):
@@ -167,7 +167,7 @@ class ExactLines(NamedTuple):
         return self.lines.implementation.is_pyarrow()
 
     def sums(self, *columns: Days) -> LedgerSums:
-        """Sum the lines of each ledger in one query; columns may overlap."""
+        """Sum the lines of each ledger and column in one query. Columns may overlap."""
         intervals = _Intervals.of_columns(columns)
         grouped = self.lines.select("ledger_id", "datetime", "units", interval=intervals.number())
         sums = grouped.group_by("ledger_id", "interval").agg(_UNITS.sum(), nw.col("datetime").min())
@@ -182,7 +182,7 @@ class ExactLines(NamedTuple):
         """Sum the other lines of entries that touch cash, by ledger and column.
 
         Entries with a line on one of the ledgers of `openings` are summed separately. Entries that do not balance are
-        listed. Only these sums are collected from lazy engines; lines in memory are summed as :class:`EntryLines`.
+        listed. Only sums are collected from lazy engines. Lines in memory are summed as :class:`EntryLines`.
         """
         intervals = _Intervals.of_columns(columns)
         lines = self.lines if self.in_memory else self.lines.filter(intervals.within_all())
@@ -201,7 +201,7 @@ class ExactLines(NamedTuple):
             .group_by("journal_entry_id")
             .agg(gap=_UNITS.sum(), **{name: nw.col(name).max() for name in touched})
         )
-        of_entries = lines.join(per_entry, on="journal_entry_id", how="left")  # also lines that name no entry
+        of_entries = lines.join(per_entry, on="journal_entry_id", how="left")  # includes lines that name no entry
         is_open = nw.col("gap").is_null() | (nw.col("gap") != 0)
         grouped = of_entries.group_by("ledger_id", "interval", *touched)
         rows = collect(grouped.agg(_UNITS.sum(), open=is_open.cast(nw.Int32).sum())).to_pylist()
@@ -222,7 +222,7 @@ class ExactLines(NamedTuple):
         return LedgerFlows(intervals.by_column(flows), unbalanced, intervals.by_column(opened))
 
     def entries(self, days: Days) -> EntryLines:
-        """Collect the lines of some days."""
+        """Collect the lines of some days into memory."""
         more = ("id", "journal_entry_description", "datetime")
         return EntryLines(collect(self._within(days, *_ENTRY_COLUMNS, *more)), self)
 
@@ -236,7 +236,7 @@ class ExactLines(NamedTuple):
             raise FrameError(null_message("line_entries", "id"))
 
     def require_distinct(self, chosen: nw.Expr | None = None) -> None:
-        """Refuse lines whose id occurs more than once; slower than the sums."""
+        """Refuse lines whose id occurs more than once. This is slower than the sums."""
         lines = self.lines if chosen is None else self.lines.select("id", "ledger_id", "datetime").filter(chosen)
         ids = lines.select("id")
         line_id = nw.col("id")
@@ -325,7 +325,7 @@ class EntryLines:
         return {self.ledger_ids[number]: int(sums[number]) for number in np.unique(ledgers)}
 
     def most_moved(self, lines: npt.NDArray[np.bool_], order: Mapping[str, int]) -> npt.NDArray[np.int64]:
-        """Find the ledger that lines move most, by entry; -1 for none."""
+        """Find for each entry the ledger that the lines move most, or -1 if they move none."""
         entries, ledgers = self.entries[lines].astype(np.int64), self.ledgers[lines].astype(np.int64)
         moved = np.full(len(self.entry_ids), -1, np.int64)
         moved[entries] = ledgers
@@ -345,7 +345,7 @@ class EntryLines:
 
 
 def _moved(entries: EntryLines, chosen: npt.NDArray[np.bool_], intervals: _Intervals) -> list[tuple[str, int, int]]:
-    """Return the units that lines move; inflows of cash are positive."""
+    """Return the units that lines move, by ledger and interval. Inflows of cash are positive."""
     numbers, count = entries.table["interval"].to_numpy()[chosen], len(intervals.ends) + 1
     pairs, positions = np.unique(entries.ledgers[chosen].astype(np.int64) * count + numbers, return_inverse=True)
     sums = add_units(positions, entries.units[chosen], len(pairs))
@@ -356,7 +356,7 @@ def _moved(entries: EntryLines, chosen: npt.NDArray[np.bool_], intervals: _Inter
 
 
 def add_units(numbers: npt.NDArray[Any], units: Units, count: int) -> Units:
-    """Sum units by number; numbers are below `count`."""
+    """Sum units by number. All numbers are smaller than `count`."""
     sums = np.zeros(count, units.dtype)
     np.add.at(sums, numbers, units)
     return sums
@@ -370,7 +370,7 @@ def amount_column(units: Units, scale: int) -> pa.Array:
 
 
 def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
-    """Wrap columns of a frame lazily; frames in memory become Arrow tables."""
+    """Wrap columns of a frame lazily. Frames in memory become Arrow tables."""
     if isinstance(frame, pd.DataFrame):
         try:
             wanted = frame[[column for column in columns if column in frame.columns]]
@@ -414,10 +414,10 @@ def require_sides(line_entries: Any, scale: int) -> None:  # noqa: ANN401 (any f
 
 
 def collect(lines: Lines) -> pa.Table:
-    """Run a query; return one Arrow text type and microseconds in UTC."""
+    """Run a query, and return a table with one Arrow text type, and instants in microseconds and UTC."""
     engine = (
         {"engine": "streaming"} if lines.implementation.is_polars() else {}
-    )  # the default holds all lines in memory
+    )  # by default, the engine holds all lines in memory
     table = _with_32_bit_text(lines.collect("pyarrow", **engine).to_arrow())
     fields = [field.with_type(INSTANT_TYPE) if pa.types.is_timestamp(field.type) else field for field in table.schema]
     return table.cast(pa.schema(fields))
@@ -431,7 +431,7 @@ def is_within(days: Days) -> nw.Expr:
 
 
 def _combined(combine: Callable[[nw.Expr, nw.Expr], nw.Expr], expressions: list[nw.Expr]) -> nw.Expr:
-    """Combine expressions in pairs: engines and Python limit the nesting depth."""
+    """Combine expressions in pairs, because engines and Python limit the nesting depth."""
     while len(expressions) > 1:
         last = expressions[-1:] if len(expressions) % 2 else []
         pairs = zip(expressions[::2], expressions[1::2], strict=False)
@@ -471,7 +471,7 @@ def repeated_message(ids: Collection[str]) -> str:
 
 
 def _no_row(column: str) -> nw.Expr:
-    """Select no row; a literal False has no length on some engines."""
+    """Return a condition that no row meets. On some engines a literal False does not work."""
     return nw.col(column).is_null() & ~nw.col(column).is_null()
 
 
@@ -495,9 +495,9 @@ def _require_types(schema: nw.Schema) -> None:
 
 
 def in_microseconds_utc(frame: Lines, kind: Any) -> nw.Expr:  # noqa: ANN401 (a dtype)
-    """Convert instants to microseconds in UTC where the engine needs it.
+    """Convert instants to microseconds in UTC, if the engine needs it.
 
-    The bounds of intervals have this type; SQL engines compare instants of any zone.
+    The bounds of intervals have this type. SQL engines can compare instants of any zone.
     """
     instant = nw.col("datetime")
     if kind == nw.Datetime("us", "UTC") or not (frame.implementation.is_pyarrow() or frame.implementation.is_polars()):
@@ -506,7 +506,7 @@ def in_microseconds_utc(frame: Lines, kind: Any) -> nw.Expr:  # noqa: ANN401 (a 
 
 
 def _units_in_memory(lines: Lines, scale: int) -> tuple[Lines, bool, int]:
-    """Convert lines in memory to minor units, else decimals; count noise."""
+    """Convert lines in memory to minor units, or to decimals if they are too large, and count amounts with noise."""
     table = lines.collect("pyarrow").to_arrow()
     amounts, noise_removed = table["units"], 0
     if pa.types.is_floating(amounts.type):
@@ -545,7 +545,7 @@ def _sums_fit(units: Units) -> bool:
 
 
 def _small_units(amounts: pa.ChunkedArray) -> Units | None:
-    """Read minor units from the lower halves; None beyond 64 bits."""
+    """Read minor units from the lower 64 bits, or return None if one needs more."""
     words = [_words(chunk) for chunk in amounts.chunks]
     if not all((chunk_words[:, 1] == chunk_words[:, 0] >> 63).all() for chunk_words in words):
         return None
@@ -559,10 +559,10 @@ def _words(decimals: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _units_on_engine(lines: Lines, scale: int, *, is_float: bool) -> tuple[Lines, int]:
-    """Convert lines of a lazy engine to minor units; count amounts with noise.
+    """Convert lines of a lazy engine to minor units, and count amounts with noise.
 
-    The same test as :func:`~accounting_analytics.core.money.read_floats`, as an expression for any engine. Sums are in
-    int64 while they fit; engines wrap around silently past that, so larger ones are in decimals.
+    The test for noise is that of :func:`~accounting_analytics.core.money.read_floats`, as an expression for any engine.
+    Sums are in int64 if they fit. Larger sums are in decimals, because int64 wraps around silently in engines.
     """
     amount, factor = _UNITS.cast(nw.Float64), 10.0**scale
     units = (amount * factor).round(0)
@@ -601,7 +601,7 @@ def _refuse_floats(count: int, ids: pa.ChunkedArray, scale: int) -> None:
 
 
 def _require_exact_sums(lines: Lines, scale: int) -> None:
-    """Refuse sums past 38 digits, where pyarrow overflows silently and others raise."""
+    """Refuse sums of more than 38 digits, on which pyarrow overflows silently and other engines raise."""
     extremes = lines.select(
         least=_UNITS.min(), most=_UNITS.max(), absent=_UNITS.is_null().cast(nw.Int64).sum(), count=nw.len()
     )
@@ -619,7 +619,7 @@ def _require_exact_sums(lines: Lines, scale: int) -> None:
 
 def _numbered(ids: pa.ChunkedArray) -> tuple[pa.Array, npt.NDArray[Any]]:
     """Return distinct ids, and the number of each cell's id."""
-    # encoding chunk by chunk and unifying the dictionaries takes eight times as long; 64-bit offsets hold any text
+    # encoding each chunk and unifying dictionaries takes eight times as long; 64-bit offsets hold any text
     encoded = ids.cast(pa.large_string()).combine_chunks().dictionary_encode()
     return encoded.dictionary, encoded.indices.to_numpy()
 

@@ -9,7 +9,7 @@ from accounting_analytics.core.errors import InputError
 
 
 def import_extra(module: str, extra: str, purpose: str) -> Any:  # noqa: ANN401 (any module)
-    """Import a package of an extra; if missing, name `purpose` and extra."""
+    """Import a package of an extra. If it is missing, the error names `purpose` and the extra."""
     try:
         return importlib.import_module(module)
     except ImportError:

@@ -47,8 +47,8 @@ def require_month(fiscal_year_start_month: object) -> None:
 def parse_period(text: str, first_month: int, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC) -> Period:
     """Parse a period as :meth:`Period.parse` does, with fiscal years.
 
-    ``2024/25``, ``2024/25-Q3``, and relative quarters and years, are those of the fiscal year. If the fiscal year does
-    not begin in January, ``2025`` and ``2025-Q1`` have two readings; they are refused, and the message names both.
+    ``2024/25``, ``2024/25-Q3``, and relative quarters and years, refer to the fiscal year. If the fiscal year does not
+    begin in January, ``2025`` and ``2025-Q1`` have two meanings. They are refused, and the message names both.
     """
     if not isinstance(text, str):
         return Period.parse(text, time_zone=time_zone)
@@ -70,7 +70,7 @@ def parse_period(text: str, first_month: int, *, as_of: DateLike | None = None, 
 def to_period(
     value: object, name: str, first_month: int = 1, *, as_of: DateLike | None = None, time_zone: ZoneLike = UTC
 ) -> Period:
-    """Convert an argument to a Period; messages use `name`."""
+    """Convert an argument to a Period. Messages call the argument `name`."""
     if isinstance(value, Period):
         if value.time_zone != zone_name(time_zone):
             raise PeriodError(
@@ -110,7 +110,7 @@ def _fiscal_unit(text: str, found: re.Match[str], first_month: int, time_zone: Z
 
 
 def _two_readings(text: str, found: re.Match[str], first_month: int) -> str:
-    """Explain the days of a word in the calendar and fiscal year."""
+    """Explain which days a word means in the calendar year and in the fiscal year."""
     year = int(found["year"])
     readings = []
     for first_year, month in ((year, 1), (year - 1, first_month), (year, first_month)):
@@ -129,7 +129,7 @@ def _two_readings(text: str, found: re.Match[str], first_month: int) -> str:
 
 
 def _start_of(year: int, found: re.Match[str], first_month: int) -> dt.date | None:
-    """Return the first day of a unit; None if there is none."""
+    """Return the first day of a unit of a year, or None if there is no such unit."""
     months = _MONTHS_IN[found["part"] or "Y"]
     before = months * (int(found["number"] or 1) - 1)
     if before >= _YEAR or not dt.MINYEAR <= year <= dt.MAXYEAR:
@@ -143,7 +143,7 @@ def _end_of(start: dt.date, found: re.Match[str]) -> dt.date:
 
 
 def shift_months(first_of_month: dt.date, months: int) -> dt.date | None:
-    """Return the first day of a later month; None outside the calendar."""
+    """Return the first day of a later month, or None outside of the calendar."""
     year, month = divmod(first_of_month.year * _YEAR + first_of_month.month - 1 + months, _YEAR)
     return dt.date(year, month + 1, 1) if dt.MINYEAR <= year <= dt.MAXYEAR else None
 
@@ -159,7 +159,7 @@ def _name(year: int, first_month: int) -> str:
 
 
 def name_unit(period: Period, first_month: int) -> UnitName | None:
-    """Name a period that is a whole month, quarter or year; else None."""
+    """Name a period that is a whole month, quarter or year, or return None."""
     first = period.start_date
     for months in (1, 3, _YEAR):
         after = shift_months(month_start(first), months)

@@ -29,7 +29,7 @@ def lists_fonts() -> bool:
 
 
 def letters_without_font(text: str) -> str:
-    """Return the letters that no font has; none if fonts are unknown."""
+    """Return the letters that no font has, or "" if the fonts are not known."""
     program = shutil.which("fc-list")
     wanted = {letter for letter in text if not letter.isascii() and unicodedata.category(letter)[0] in "LNPS"}
     if program is None or not wanted:
@@ -45,7 +45,7 @@ def letters_without_font(text: str) -> str:
 def run_program(
     command: Sequence[str], *, folder: str, environment: Mapping[str, str], advice: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program without shell or input; a failure ends with `advice`."""
+    """Run a program without a shell or input. The message of a failure ends with `advice`."""
     try:
         return subprocess.run(  # noqa: S603 (an installed program, without a shell)
             command,

@@ -98,13 +98,13 @@ class LedgerNames:
         return next(iter(found))
 
     def matches(self, text: object) -> frozenset[str]:
-        """Return the ids of matching ledgers; an exact id matches only itself."""
+        """Return the ids of matching ledgers. A text that is an id matches only its ledger."""
         if not isinstance(text, str):
             return frozenset()
         return frozenset({text}) if text in self._names else self._ids.get(_key(text), frozenset())
 
     def name(self, ledger_id: str) -> str:
-        """Return the name of a ledger; its id if the ledger is unknown."""
+        """Return the name of a ledger, or its id if the ledger is unknown."""
         return self._names.get(ledger_id, ledger_id)
 
     def path(self, ledger_id: str) -> str:
@@ -113,7 +113,7 @@ class LedgerNames:
         return PATH_SEPARATOR.join(reversed([self.name(ledger) for ledger in upwards]))
 
     def unique_path(self, ledger_id: str) -> str:
-        """Return the path of a ledger; its id if the path is not unique."""
+        """Return the path of a ledger, or its id if the path is not unique."""
         path = self.path(ledger_id)
         return path if self.matches(path) == {ledger_id} else ledger_id
 
@@ -134,7 +134,7 @@ class LedgerNames:
         return list(by_ledger.values())[:_MAX_LISTED]
 
     def _with_words(self, text: str) -> list[str]:
-        """Find names that contain the beginnings of all words, the shortest first."""
+        """Find names with words that begin with all words of a text, the shortest name first."""
         words = text.split()
         found = [
             key
@@ -144,7 +144,7 @@ class LedgerNames:
         return sorted((key for key in found if PATH_SEPARATOR not in key), key=lambda key: (len(key), key))
 
     def suggestion(self, text: object) -> str:
-        """Ask ``did you mean 'Meals'?``; return no text without a similar name."""
+        """Ask ``did you mean 'Meals'?``, or return "" without a similar name."""
         close = " or ".join(map(quote, self.close_to(text)))
         return f"did you mean {close}?" if close else ""
 

@@ -1,7 +1,7 @@
 """Metadata and notes of a load: the request, missing lines, and completeness.
 
-A pandas frame carries the metadata in ``attrs["load"]``, an Arrow table in the metadata of its schema. A frame without
-metadata was not loaded by this package, or an engine dropped them: nothing is known about it.
+A pandas frame carries the metadata in ``attrs["load"]``, an Arrow table in the metadata of its schema. If a frame has
+no metadata, this package did not load it, or an engine dropped the metadata: nothing is known about the load.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ CHARACTERS_REPLACED = (
     "character",
     "replaced in texts: lone surrogates by U+FFFD, '|' in names of tags, which separates them in a frame, by '\u00a6'",
 )
-"""Noun and text of the note on replaced characters."""
+"""Noun and text of the note about replaced characters."""
 
 _BOOKS = "books_notes"
-"""Key under which a frame that was made from local books states their age."""
+"""Key under which a frame that was made from local books has the note on their age."""
 _PANDAS_ATTRS = b"PANDAS_ATTRS"
 """Key under which pandas writes the ``attrs`` of a frame in a Parquet file."""
 
@@ -46,7 +46,7 @@ def stated_attrs(frame: Any) -> Mapping[Any, Any]:  # noqa: ANN401 (any frame)
 
 
 def read_load_metadata(line_entries: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 (any frame)
-    """Return the load metadata of a frame or table; None without any."""
+    """Return the load metadata of a frame or table, or None without metadata."""
     metadata = stated_attrs(line_entries).get("load")
     return metadata if isinstance(metadata, dict) else None
 
@@ -98,7 +98,7 @@ def books_notes(*frames: Any) -> tuple[str, ...]:  # noqa: ANN401 (any frame)
 
 
 def attach_notes(frame: pd.DataFrame, own: Iterable[str], *sources: Any) -> None:  # noqa: ANN401 (any frame)
-    """Attach notes to a frame, with those on its local books."""
+    """Attach notes to a frame, together with the notes on its local books."""
     of_books = books_notes(*sources)
     frame.attrs["notes"] = tuple(dict.fromkeys([*own, *of_books]))
     if of_books:
@@ -116,7 +116,7 @@ def noise_notes(noise_removed: int) -> tuple[str, ...]:
 
 
 class Discovery(NamedTuple):
-    """Extent and source of a discovery of ledgers; the service cannot list them.
+    """Extent and source of a discovery of ledgers, which the service cannot list.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class Discovery(NamedTuple):
 
     @classmethod
     def stated(cls, ledgers: Any) -> Self | None:  # noqa: ANN401 (any frame)
-        """Read the discovery of a chart of accounts; None for a partial chart."""
+        """Read the discovery of a chart of accounts, or return None for a partial chart."""
         stated = stated_attrs(ledgers).get("discovery")
         if not stated:
             return None
@@ -154,7 +154,7 @@ class Discovery(NamedTuple):
         ledgers.attrs["discovery"] = stated | {"instance_id": self.instance_id}
 
     def refuse_other_lines(self, instance_id: str) -> None:
-        """Refuse lines of another company than that of the ledgers."""
+        """Refuse lines of another instance than the ledgers."""
         if instance_id and self.instance_id and instance_id != self.instance_id:
             raise InputError(
                 f"the ledgers are those of instance {self.instance_id}, and the lines of {instance_id}: pass the "
@@ -162,7 +162,7 @@ class Discovery(NamedTuple):
             )
 
     def refuse_earlier(self, days: Period) -> None:
-        """Refuse days that all precede the first entry of the books."""
+        """Refuse a period that ends before the first entry of the books."""
         if self.first_day and days.time_zone == self.accepted.time_zone and days.end_date < self.first_day:
             raise EmptyPeriodError(
                 f"the first entry of the books is of {self.first_day}, so there is none in {days}: choose days from "
@@ -187,7 +187,7 @@ class Discovery(NamedTuple):
 
 
 def refuse_file(file: str, what: str, needs: str, instead: str = "") -> NoReturn:
-    """Refuse books from a file if a service is needed; suggest `instead`."""
+    """Refuse books from a file if a service is needed. The message suggests `instead`."""
     raise InputError(
         f"{what} {needs}, and these books were read from {file}: {instead}import the file and serve it "
         "(accounting-analytics import, then serve), and load the books with load_books(connect())"

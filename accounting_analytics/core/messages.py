@@ -16,7 +16,7 @@ _MAX_LINES = 30
 _MAX_LISTED = 20
 _MAX_HEADING = 200
 HEADING = f"1 to {_MAX_HEADING} printable characters"
-"""Requirement for the name of a company or currency."""
+"""Text that says what the name of a company or currency must be."""
 
 
 def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
@@ -27,7 +27,7 @@ def join_ids(ids: Iterable[object], *, limit: int = _MAX_IDS) -> str:
 
 
 def count_of(number: int, noun: str, many: str = "") -> str:
-    """Write a count: ``1 entry``, ``3 entries``; `many` is an irregular plural."""
+    """Write a count: ``1 entry``, ``3 entries``. `many` is an irregular plural."""
     return f"{number:,} {noun if number == 1 else many or plural(noun)}"
 
 
@@ -37,7 +37,7 @@ def plural(noun: str) -> str:
 
 
 def first_lines(lines: Sequence[str], *, limit: int = _MAX_LISTED) -> list[str]:
-    """Return the first lines, and a last one that counts the others."""
+    """Return the first text lines, and a last line that counts the others."""
     more = len(lines) - limit
     return [*lines[:limit], f"and {more:,} more"] if more > 0 else list(lines)
 
@@ -48,17 +48,17 @@ def is_heading(text: str) -> bool:
 
 
 def quote(value: object, *, limit: int = _MAX_LENGTH) -> str:
-    """Write a value as Python does, on one line and shortened."""
+    """Write a value as Python does, on one text line and shortened."""
     return shorten(printable(repr(value), " "), limit=limit)
 
 
 def shorten(text: str, *, limit: int = _MAX_LENGTH) -> str:
-    """Shorten a text to `limit` characters; a shortened text ends with ``...``."""
+    """Shorten a text to `limit` characters. A shortened text ends with ``...``."""
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
 def shorten_middle(text: str, width: int) -> str:
-    """Shorten a text by its middle, because names often end alike."""
+    """Shorten a text in its middle, because names often differ only at the end."""
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 (the command line starts without it)
 
     if cell_len(text) <= width:
@@ -69,7 +69,7 @@ def shorten_middle(text: str, width: int) -> str:
 
 
 def did_you_mean(text: object, known: Iterable[str], *, most: int = 2) -> str:
-    """Ask ``did you mean 'Meals'?``; return no text without a similar word."""
+    """Ask ``did you mean 'Meals'?``, or return "" without a similar word."""
     close = get_close_matches(str(text), list(known), n=most)
     return f"did you mean {' or '.join(map(quote, close))}?" if close else ""
 
@@ -94,7 +94,7 @@ def fit_terminal(text: str) -> str:
 
 
 def _wrap(line: str) -> list[str]:
-    """Wrap a line; indent its further parts."""
+    """Wrap a text line, and indent its further parts."""
     if len(line) <= TERMINAL_WIDTH:
         return [line]
     return textwrap.wrap(line, TERMINAL_WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

@@ -28,27 +28,27 @@ DEFAULT_SCALE = 2
 MAX_SCALE = 10
 PRECISION = 38
 MAX_ROUNDING_NOISE = Decimal("1e-6")
-"""Largest difference from an exact amount that is removed as rounding noise of floats; also limited to a hundredth of
-the smallest unit, so that no real digits are removed at scale 5 and above."""
+"""Largest difference from an exact amount that is removed as rounding noise of floats. Differences above a hundredth of
+the smallest unit also stay, so that no real digits are removed at scale 5 and above."""
 
 _LEAST_NOISY_DIGITS = 10
-"""Text with so many fraction digits may be a float as programs print it; shorter text states its digits."""
+"""A text with this many fraction digits may be a float as programs print it. Shorter texts state exact digits."""
 
 MAX_UNITS = 10**15
 """Float64 carries amounts of fewer minor units than this without loss, at every scale: 9,999,999,999,999.99."""
 
 MAX_NOISE_IN_UNITS = 1e-4
-"""Largest distance of a float from whole minor units, unless its own spacing is larger."""
+"""Largest distance of a float from whole minor units, unless neighbouring floats are further apart."""
 
 MAX_INT64_SUM = 2**62
-"""Sums of int64 wrap around silently in most engines; sums of absolute values below this cannot."""
+"""Sums of int64 wrap around silently in most engines. Sums of absolute values below this number cannot."""
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_EVEN)
 """Decimal arithmetic without rounding for every amount this package accepts."""
 
 _Key = TypeVar("_Key")
 _QUANTA = [Decimal(1).scaleb(-scale) for scale in range(MAX_SCALE + 1)]
-"""Smallest unit, by scale."""
+"""Smallest unit of an amount, by scale."""
 
 
 class ParsedAmount(NamedTuple):
@@ -59,7 +59,7 @@ class ParsedAmount(NamedTuple):
 
 
 class FloatAmounts(NamedTuple):
-    """Floats as whole minor units: one element per float.
+    """Floats as whole minor units, with one element for each float.
 
     Attributes
     ----------
@@ -101,9 +101,9 @@ def check_scale(scale: int) -> int:
 def parse_amount(value: object, scale: int = DEFAULT_SCALE) -> ParsedAmount:
     """Parse an amount from a Decimal, an int or number text exactly.
 
-    Where ten or more fraction digits are stated, a difference of at most 1e-6 from an amount of the scale is removed as
-    rounding noise: 0.01000001 has eight digits, which are those of its currency. A float is refused, because its digits
-    are not exactly those of the amount. Minus zero becomes zero.
+    If ten or more fraction digits are stated, a difference of at most 1e-6 from an amount of the scale is removed as
+    rounding noise. 0.01000001 has only eight digits, so they count as digits of its currency. A float is refused,
+    because its digits are not exactly those of the amount. Minus zero becomes zero.
     """
     check_scale(scale)
     exact = _decimal(value)
@@ -134,7 +134,7 @@ def exact_amount(value: float | Decimal, scale: int = DEFAULT_SCALE) -> Decimal:
 
 
 def to_minor_units(amount: Decimal, scale: int = DEFAULT_SCALE) -> int:
-    """Convert an exact amount to minor units, such as cents; refuse fractions."""
+    """Convert an exact amount to minor units, such as cents. Refuse fractions."""
     scaled = EXACT.scaleb(amount, check_scale(scale))
     if scaled.is_finite() and (units := int(scaled)) == scaled:
         return units
@@ -154,13 +154,13 @@ def rounded_quotient(units: int, count: int) -> int:
 
 
 def exact_sum(amounts: Iterable[Decimal]) -> Decimal:
-    """Sum amounts without rounding; return zero for no amounts."""
+    """Sum amounts without rounding. Without amounts, return zero."""
     with localcontext(EXACT):
         return sum(amounts, Decimal(0))
 
 
 def sum_by_key(amounts: Iterable[tuple[_Key, Decimal]]) -> defaultdict[_Key, Decimal]:
-    """Sum the amounts of each key exactly; other keys are zero."""
+    """Sum the amounts of each key exactly. Keys without amounts are zero."""
     sums: defaultdict[_Key, Decimal] = defaultdict(Decimal)
     with localcontext(EXACT):
         for key, amount in amounts:
@@ -169,9 +169,10 @@ def sum_by_key(amounts: Iterable[tuple[_Key, Decimal]]) -> defaultdict[_Key, Dec
 
 
 def read_floats(values: npt.NDArray[np.float64], scale: int = DEFAULT_SCALE) -> FloatAmounts:
-    """Convert floats to minor units; remove and mark rounding noise.
+    """Convert floats to minor units, and remove and mark rounding noise.
 
-    A float counts as an amount if it is within 1/10,000 of a minor unit of it, or as near as floats of its size can be.
+    A float counts as an amount if it differs from whole units by at most 1/10,000 of a unit, or by no more than the
+    distance to the next float.
     """
     factor = 10.0**scale
     absent = np.isnan(values)
@@ -196,12 +197,12 @@ def are_whole_units(values: npt.NDArray[np.float64], scale: int) -> bool:
 
 
 def units_to_floats(units: npt.NDArray[np.int64], scale: int) -> npt.NDArray[np.float64]:
-    """Return the nearest floats; only this division always rounds to them."""
+    """Convert minor units to the nearest floats. Only this division always gives the nearest float."""
     return units / 10.0**scale
 
 
 def to_floats(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64]:
-    """Convert Arrow decimals to the nearest floats; null becomes NaN."""
+    """Convert Arrow decimals to the nearest floats. Null becomes NaN."""
     scale = column.type.scale
     least_refused = pa.scalar(from_minor_units(MAX_UNITS, scale), arrow_type(scale))
     too_large = pc.greater_equal(pc.abs(column), least_refused)
@@ -214,14 +215,14 @@ def to_floats(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[np.float64]:
 
 
 def to_units(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Convert Arrow decimals to int64 minor units; Arrow refuses over 18 digits."""
+    """Convert Arrow decimals to int64 minor units. Arrow refuses more than 18 digits."""
     scale = column.type.scale
     factor = pa.scalar(Decimal(10**scale), pa.decimal128(scale + 1, 0))
     return pc.multiply(column.cast(pa.decimal128(18, scale)), factor).cast(pa.int64())
 
 
 def to_float(amount: Decimal | None, scale: int = DEFAULT_SCALE) -> float:
-    """Convert an exact amount to the nearest float; None becomes NaN."""
+    """Convert an exact amount to the nearest float. None becomes NaN."""
     if amount is None:
         return float("nan")
     if not fits_float(amount, scale):
@@ -235,7 +236,7 @@ def fits_float(amount: Decimal, scale: int = DEFAULT_SCALE) -> bool:
 
 
 def to_decimals(units: npt.NDArray[np.int64], scale: int, *, absent: npt.NDArray[np.bool_] | None = None) -> pa.Array:
-    """Convert whole minor units to Arrow decimals; null where `absent`."""
+    """Convert whole minor units to Arrow decimals, and to null where `absent` is true."""
     whole = pa.array(units, mask=absent).cast(pa.decimal128(19, 0))
     smallest = pa.scalar(_QUANTA[scale], pa.decimal128(max(scale, 1), scale))
     return pc.multiply(whole, smallest).cast(arrow_type(scale))
@@ -285,10 +286,10 @@ _NUMBER_CHARACTERS = frozenset("0123456789+-.eE")
 
 
 def _is_number_text(text: str) -> bool:
-    """Accept only ASCII number characters; Decimal also reads ``1_0`` and other scripts."""
+    """Return whether a text has only ASCII number characters. Decimal would also read ``1_0`` and other scripts."""
     return bool(text) and _NUMBER_CHARACTERS.issuperset(text)
 
 
 def _text(value: object) -> str:
-    """Format a value for a message: a Decimal as digits, others quoted."""
+    """Format a value for a message: a Decimal as digits, any other value quoted."""
     return shorten(str(value)) if isinstance(value, Decimal) else quote(value)

@@ -1,4 +1,4 @@
-"""Normalized forms in which names are compared; names are shown as written."""
+"""Normalized forms by which names are compared. Names are shown as they were written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 
 
 def plain_name(text: str) -> str:
-    """Normalize Unicode forms, remove invisible characters; keep case and spaces."""
+    """Normalize Unicode forms and remove invisible characters. Case and spaces are kept."""
     if text.isascii():
         return text
     visible = "".join(character for character in text if unicodedata.category(character) != "Cf")
@@ -16,7 +16,7 @@ def plain_name(text: str) -> str:
 
 
 def upper_name(text: str) -> str:
-    """Normalize a name and convert it to upper case; keep its spaces.
+    """Normalize a name and convert it to upper case. Spaces are kept.
 
     A letter whose capital is two letters, such as the German sharp s, becomes both.
     """
@@ -24,7 +24,7 @@ def upper_name(text: str) -> str:
 
 
 def name_key(text: str) -> str:
-    r"""Normalize a name for comparison: plain, without case and surplus spaces.
+    r"""Normalize a name for comparison, as :func:`plain_name` and without case and surplus spaces.
 
     Ids are compared as they are.
 

@@ -40,7 +40,7 @@ RELATIVE_PERIODS = (
     "quarter-to-date",
     "year-to-date",
 )
-"""Names that :meth:`Period.relative` knows; `this` is the whole month, `to-date` ends on the day itself."""
+"""Names that :meth:`Period.relative` knows: `this` means the whole unit, `to-date` ends on the day itself."""
 
 DateLike: TypeAlias = "dt.date | str | np.datetime64 | pd.Period"
 """A day for :func:`parse_date`: a date, ``YYYY-MM-DD``, midnight without a time zone, or a period of pandas."""
@@ -83,7 +83,7 @@ _PARTS_OF_YEAR = {
     **{name.upper(): (number, "month") for number, name in enumerate(_LONG_MONTH_NAMES, start=1)},
     "SEPT": (9, "month"),
 }
-"""First month of a part of the year, and its length, by the name of the part."""
+"""First month and number of months of a part of the year, by the name of the part."""
 _CITIES_WITH_SUMMER_TIME = {"EST": "America/New_York", "MST": "America/Denver"}
 # zoneinfo cannot convert instants this close to the ends of the calendar
 _FIRST = dt.datetime.min + 2 * DAY
@@ -91,7 +91,7 @@ _LAST = dt.datetime.max - 2 * DAY
 
 
 class Interval(NamedTuple):
-    """An interval of UTC time from `start` (inclusive) to `end` (exclusive; None if it has no end)."""
+    """An interval of UTC time from `start` (inclusive) to `end` (exclusive, or None if it has no end)."""
 
     start: dt.datetime
     end: dt.datetime | None
@@ -117,7 +117,7 @@ def zone_name(time_zone: ZoneLike) -> str:
 def zone(time_zone: ZoneLike) -> ZoneInfo:
     """Return the zone with a name of the interface, spelled exactly.
 
-    ``localtime``, which only the service knows, is refused; ``Etc/GMT+5`` is five hours *behind* UTC.
+    ``localtime``, which only the service knows, is refused. ``Etc/GMT+5`` is five hours *behind* UTC.
     """
     name = zone_name(time_zone)
     if name == LOCALTIME:
@@ -133,7 +133,7 @@ def zone(time_zone: ZoneLike) -> ZoneInfo:
         raise PeriodError(f"{quote(name)} is not a time zone of the interface; {hint}")
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError) as error:  # there is no file, or a damaged one
+    except (ZoneInfoNotFoundError, ValueError) as error:  # the zone has no file, or a damaged file
         raise PeriodError(f"no zone data for {name!r} on this machine; install it with: pip install tzdata") from error
 
 
@@ -145,7 +145,7 @@ class DayZone(NamedTuple):
 
 
 def choose_zone(time_zone: ZoneLike | None, default: ZoneLike | None = None) -> DayZone:
-    """Choose the given zone, else the default, else UTC.
+    """Choose the given time zone, else the default, else UTC.
 
     A note says that UTC was assumed, or that the zone has no summer time.
     """
@@ -157,7 +157,7 @@ def choose_zone(time_zone: ZoneLike | None, default: ZoneLike | None = None) -> 
 
 
 def _similar_zone_name(text: str) -> str | None:
-    """Find the zone a misspelt name means, by city or by spelling."""
+    """Find the time zone that a misspelt name means, by its city or its spelling."""
     key = text.strip().lower().replace(" ", "_")
     by_key = {name.lower(): name for name in sorted(time_zone_names())}
     of_city = [name for name in by_key.values() if name.lower().endswith(f"/{key}")]
@@ -170,14 +170,14 @@ def _similar_zone_name(text: str) -> str | None:
 def _is_fixed_abbreviation(name: str) -> bool:
     """Return whether a zone is an abbreviation without summer time, such as EST.
 
-    UTC and GMT are none, because their offset is zero.
+    UTC and GMT do not count, because their offset is zero.
     """
     winter, summer = (instant.astimezone(zone(name)) for instant in (_JANUARY, _JULY))
     return winter.tzname() == summer.tzname() == name and bool(winter.utcoffset())
 
 
 def _fixed_offset_note(name: str) -> str:
-    """Note that a zone has no summer time; name one that has."""
+    """Write a note that a zone has no summer time, and name a zone that has."""
     offset = f"{_JANUARY.astimezone(zone(name)):%z}"
     city = _CITIES_WITH_SUMMER_TIME.get(name)
     hint = f"; for the days of {city.rpartition('/')[2].replace('_', ' ')} use {city}" if city else ""
@@ -193,23 +193,23 @@ def local_date(instant: dt.datetime, tz: ZoneInfo) -> dt.date:
 
 
 def as_utc(instant: dt.datetime) -> dt.datetime:
-    """Convert an instant to UTC; a naive instant is UTC already."""
+    """Convert an instant to UTC. A naive instant is already in UTC."""
     if instant.tzinfo is None:
         return instant.replace(tzinfo=dt.UTC)
     return instant if instant.tzinfo is dt.UTC else instant.astimezone(dt.UTC)
 
 
 def parse_date(value: DateLike, name: str = "date", *, last: bool = False) -> dt.date:
-    """Parse a calendar date; messages name the argument.
+    """Parse a calendar date. Messages call the argument `name`.
 
-    A ``pandas.Period`` means its first day, or with `last` its last; a datetime must be a midnight without a zone.
+    A ``pandas.Period`` means its first day, or with `last` its last day. A datetime must be a midnight without a zone.
     """
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return value
     date = _date_of_text(_date_text(value, last=last))
     if date is not None:
         return date
-    if isinstance(value, dt.datetime) and ":" in str(value):  # not NaT
+    if isinstance(value, dt.datetime) and ":" in str(value):  # NaT is not a date
         raise PeriodError(
             f"{name} {value} is not midnight without a time zone; give the calendar date, such as its .date()"
         )
@@ -222,7 +222,7 @@ def parse_date(value: DateLike, name: str = "date", *, last: bool = False) -> dt
 
 
 def _date_text(value: Any, *, last: bool) -> str:  # noqa: ANN401 (anything that is not a date)
-    """Return the ISO date of a whole day; another text otherwise."""
+    """Return the ISO date of a whole day, a given text, or "" for any other value."""
     if isinstance(value, str):
         return value
     if isinstance(value, dt.datetime):
@@ -238,13 +238,13 @@ def _date_text(value: Any, *, last: bool) -> str:  # noqa: ANN401 (anything that
 
 
 def _day_at_midnight(text: str) -> str:
-    """Return the date of a midnight or day; else empty text."""
+    """Return the date of a midnight or a day, else ""."""
     day, _, time = text.partition("T")
     return "" if time.strip("0:.") else day
 
 
 def _date_of_text(text: str) -> dt.date | None:
-    """Parse ``YYYY-MM-DD``; return None for any other text."""
+    """Parse ``YYYY-MM-DD``, or return None for any other text."""
     try:
         date = dt.date.fromisoformat(text)
     except ValueError:
@@ -382,12 +382,12 @@ class Period:
     def instants(self) -> tuple[Interval, ...]:
         """Return the UTC instants whose local date is in the period.
 
-        Usually one interval; several, disjoint and in order, where clocks went back across midnight.
+        This is usually one interval. If clocks went back across midnight, there are several, disjoint and in order.
         """
         return _subtract(instants_since(self.start_date, self.time_zone), self._instants_after())
 
     def instants_before(self) -> tuple[Interval, ...]:
-        """Return the UTC instants whose local date precedes the period."""
+        """Return the UTC instants whose local date is before the period."""
         everything = (Interval(dt.datetime.min.replace(tzinfo=dt.UTC), None),)
         return _subtract(everything, instants_since(self.start_date, self.time_zone))
 
@@ -396,7 +396,7 @@ class Period:
         return self.start_date <= local_date(instant, zone(self.time_zone)) <= self.end_date
 
     def covers(self, other: Period) -> bool:
-        """Return whether every instant of another period is in this one."""
+        """Return whether every instant of another period is in this period."""
         if self.time_zone == other.time_zone:
             return self.start_date <= other.start_date and other.end_date <= self.end_date
         return not _subtract(other.instants(), self.instants())
@@ -438,7 +438,7 @@ def _day_after(midnight: dt.datetime) -> dt.datetime:
 def _constant_offsets(
     tz: ZoneInfo, start: dt.datetime, end: dt.datetime
 ) -> Iterator[tuple[dt.datetime, dt.datetime, dt.timedelta]]:
-    """Split naive UTC days at changes of offset, which are hours apart."""
+    """Split a span of naive UTC time at changes of the zone's offset, which are hours apart."""
     since, offset, checked = start, _offset(tz, start), start
     while checked < end:
         following = checked + min(_HOUR, end - checked)
@@ -488,12 +488,12 @@ def _earlier(end: dt.datetime | None, start: dt.datetime) -> dt.datetime:
 
 
 def day_before(day: dt.date) -> dt.date:
-    """Return the previous day; on the calendar's first day, that day itself."""
+    """Return the day before, or the day itself if it is the first of the calendar."""
     return day if day == dt.date.min else day - DAY
 
 
 def day_after(day: dt.date) -> dt.date:
-    """Return the next day; on the calendar's last day, that day itself."""
+    """Return the day after, or the day itself if it is the last of the calendar."""
     return day if day == dt.date.max else day + DAY
 
 
@@ -508,26 +508,26 @@ def month_end(day: dt.date) -> dt.date:
 
 
 def _next_month(date: dt.date) -> dt.date | None:
-    """Return the first day of the next month; None after the last."""
+    """Return the first day of the next month, or None after the calendar's last month."""
     if (date.year, date.month) == (dt.MAXYEAR, 12):
         return None
     return dt.date(date.year + date.month // 12, date.month % 12 + 1, 1)
 
 
 def today_in(time_zone: ZoneLike) -> dt.date:
-    """Return today's date in a zone."""
+    """Return today's date in a time zone."""
     return dt.datetime.now(zone(time_zone)).date()
 
 
 def relative_name(text: object) -> str | None:
-    """Return the relative period that a text names; else None."""
+    """Return the name of the relative period that a text means, else None."""
     name = text.strip().lower() if isinstance(text, str) else ""
     name = _ABBREVIATIONS.get(name, name)
     return name if name in RELATIVE_PERIODS else None
 
 
 def relative_days(text: str, day: dt.date, first_month: int = 1) -> tuple[dt.date, dt.date] | None:
-    """Return first and last day of a relative period; else None."""
+    """Return the first and last day of a relative period, or None if no period has the name."""
     name = relative_name(text)
     try:
         match name.split("-") if name else []:
@@ -548,7 +548,7 @@ def relative_days(text: str, day: dt.date, first_month: int = 1) -> tuple[dt.dat
 
 
 def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
-    """Return first and last day of a calendar period; else None."""
+    """Return the first and last day of a calendar period, or None for any other text."""
     text = text.strip()
     if in_numbers := _DAYS_IN_NUMBERS.fullmatch(text):
         year, month, day = in_numbers.groups()
@@ -565,13 +565,13 @@ def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
 
 
 def _first_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
-    """Return the first day of the month, quarter, half or year."""
+    """Return the first day of the month, quarter, half or year that has a day."""
     months = 12 * day.year + day.month - 1 - (day.month - first_month) % _MONTHS_IN[unit]
     return dt.date(months // 12, months % 12 + 1, 1)
 
 
 def _last_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
-    """Return the last day of the month, quarter, half or year."""
+    """Return the last day of the month, quarter, half or year that has a day."""
     last = _first_day(day, unit, first_month)
     for _ in range(_MONTHS_IN[unit] - 1):
         last = _next_month(last) or last
@@ -617,7 +617,7 @@ def day_label(day: dt.date) -> str:
 
 
 def days_label(period: Period) -> str:
-    """Format the days of a period, as months if these are whole."""
+    """Format the days of a period, or its months if they are whole."""
     first, last = period.start_date, period.end_date
     if first == month_start(first) and last == month_end(last):
         months = dict.fromkeys((month_label(first), month_label(last)))

@@ -35,12 +35,12 @@ table.accounting-analytics .short { white-space: nowrap; }
 table.accounting-analytics .long { min-width: 20em; }
 @media print { table.accounting-analytics thead { display: table-header-group; } }
 </style>"""
-"""Style of the tables, written once before the first; a notebook that is not trusted drops it."""
+"""Style of the tables, which is written before the first table. A notebook that is not trusted drops it."""
 
 
 _SHORT_TEXT, _LONG_TEXT = 20, 80
 NOT_TYPESET = "tex2jax_ignore mathjax_ignore"
-"""Classes of texts in which JupyterLab and exported notebooks look for no formulas."""
+"""Classes of texts in which JupyterLab and exported notebooks do not look for formulas."""
 
 
 class PrintedColumn(NamedTuple):
@@ -58,7 +58,7 @@ class PrintedTable(NamedTuple):
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame) -> Self:
-        """Print the cells of a frame; floats are amounts."""
+        """Convert the cells of a frame to texts. Floats are amounts."""
         exact = exact_floats(frame)
         cells = [exact.iloc[:, position].tolist() for position in range(exact.shape[1])]
         columns = [
@@ -69,7 +69,7 @@ class PrintedTable(NamedTuple):
 
 
 def html_table(frame: pd.DataFrame, *, max_rows: int | None = None, rest: str = "rows") -> str:
-    """Write a frame as HTML; if rows are left out, count the `rest`."""
+    """Write a frame as HTML. If rows are left out, a text counts the `rest`."""
     first = frame if max_rows is None else frame.head(max_rows)
     columns, rows = PrintedTable.from_frame(first)
     styles = ["" if column.is_numeric else ' class="text"' for column in columns]
@@ -83,7 +83,7 @@ def html_table(frame: pd.DataFrame, *, max_rows: int | None = None, rest: str = 
 
 
 def _html_cells(row: Sequence[str], styles: Sequence[str]) -> list[str]:
-    """Write the cells of a row; text in its first cell is a header."""
+    """Write the cells of a row. Text in the first cell is a header."""
     styles = [style and _text_style(text) for text, style in zip(row, styles, strict=True)]
     cells = [f"<td{style}>{escape(text)}</td>" for text, style in zip(row, styles, strict=True)]
     if styles and styles[0]:

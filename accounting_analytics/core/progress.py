@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from tqdm import tqdm
 
 BATCH_VARIABLE = "ACCOUNTING_ANALYTICS_BATCH"
-"""Environment variable that is set to 1 where notebooks run unattended."""
+"""Environment variable that is 1 if notebooks run unattended."""
 
 
 def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: ANN401, FBT001 (tqdm's own options)
-    """Create a bar that disappears at its end; hide it in batch runs."""
+    """Create a bar that disappears at its end, and that batch runs do not show."""
     from tqdm import tqdm  # noqa: PLC0415 (most loads show no bar)
 
     is_visible = _is_visible(progress)
@@ -27,7 +27,7 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: A
 
 
 class _NotebookLine:
-    """A line of text below a cell, removed once it is blank.
+    """A text line below a cell, which is removed when it is blank.
 
     A saved notebook shows a widget as "Error displaying widget: model not found", and stderr as a red bar.
     """
@@ -36,7 +36,7 @@ class _NotebookLine:
         self._display_id: str | None = None
 
     def write(self, text: str) -> None:
-        """Replace the line."""
+        """Replace the text line."""
         from IPython.display import display, update_display  # noqa: PLC0415 (imported in a notebook already)
 
         line = text.strip()
@@ -48,11 +48,11 @@ class _NotebookLine:
             display(content, display_id=self._display_id, raw=True)
 
     def flush(self) -> None:
-        """Do nothing: a line is shown as soon as it is written."""
+        """Do nothing, because a text line is shown as soon as it is written."""
 
 
 def _is_visible(progress: bool | None) -> bool:  # noqa: FBT001 (as in the public functions)
-    """Return whether to show a bar: as requested, else outside batch runs."""
+    """Return whether to show a bar: as requested, else only outside of batch runs."""
     if progress is not None:
         return progress
     return is_interactive_kernel() or (sys.stderr.isatty() and not _is_batch())
@@ -73,7 +73,7 @@ def _is_batch() -> bool:
 
 
 def show_notice(text: str) -> None:
-    """Write a line to stderr above the bar; nothing in batch runs."""
+    """Write a text line to stderr above the bar, but not in batch runs."""
     if _is_visible(None):
         from tqdm import tqdm  # noqa: PLC0415 (most calls show nothing)
 
@@ -105,11 +105,11 @@ class LoadProgress:
 
     @property
     def total(self) -> float | None:
-        """Expected number of lines, read ones included; None if unknown or hidden."""
+        """Expected number of line entries, including those already read, or None if unknown or hidden."""
         return None if self._bar is None else self._bar.total
 
     def expect(self, lines: float) -> None:
-        """Add lines to the expected number; any thread may call it."""
+        """Add line entries to the expected number. Any thread may call this."""
         if self._bar is None:
             return
         with self._lock:
@@ -117,7 +117,7 @@ class LoadProgress:
             self._bar.total = max(self._expected, self._bar.n)
 
     def update(self, lines: int, expected: float = 0) -> None:
-        """Add lines that were read; :meth:`expect` counted `expected` of them."""
+        """Add line entries that were read. :meth:`expect` has counted `expected` of them."""
         if self._bar is None:
             return
         remaining = self._remaining()

@@ -50,7 +50,7 @@ class ResultPart(NamedTuple):
 class Result(ABC):
     """Base of the results.
 
-    A subclass gives its frame, summary, parts and content, from which the other members follow. Remarks are in `notes`.
+    A subclass defines its frame, summary, parts and content, from which the other members follow. `notes` has remarks.
     """
 
     @property
@@ -76,7 +76,7 @@ class Result(ABC):
         return "\n\n".join("\n".join(map(printable, block)) for block in blocks if block)
 
     def to_json(self) -> str:
-        """Return the result as JSON text; amounts are strings."""
+        """Return the result as JSON text, in which amounts are strings."""
         return to_json_text({**self._content(), **({"notes": self.notes} if hasattr(self, "notes") else {})})
 
     def _notes(self) -> list[str]:
@@ -103,7 +103,7 @@ def _part_html(part: ResultPart) -> str:
 
 
 def _lines_html(lines: Sequence[str]) -> Iterator[str]:
-    """Write lines as paragraphs, and those with a dash as lists."""
+    """Write text lines as paragraphs, and lines that begin with a dash as lists."""
     for is_list, of_kind in groupby(lines, lambda line: line.startswith(_DASH)):
         if is_list:
             items = (f"<li>{escape(printable(line.removeprefix(_DASH)))}</li>" for line in of_kind)
@@ -117,7 +117,7 @@ def _paragraph(line: str) -> str:
 
 
 def to_json_text(content: Mapping[str, Any] | pd.DataFrame) -> str:
-    """Write a mapping or table as JSON; amounts are strings to keep digits."""
+    """Write a mapping or table as JSON. Amounts are strings, which keep all digits."""
     return json.dumps(content, default=_to_json_value, ensure_ascii=False, indent=2, allow_nan=False)
 
 

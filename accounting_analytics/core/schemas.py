@@ -44,7 +44,7 @@ from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.money import DEFAULT_SCALE, EXACT, are_whole_units, pandas_dtype, to_float
 
 with warnings.catch_warnings():
-    # pandera imports the pandas API of PySpark where that is installed, in two modules only when it first validates
+    # if PySpark is installed, pandera imports its pandas API, in two modules only when it first validates
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     import pandera.pandas as pandera
     from pandera.dtypes import DataType, immutable
@@ -88,7 +88,7 @@ class Text(pandas_engine.STRING):
 
 
 def _expanded(path: str) -> Any:  # noqa: ANN401 (Pandera's field)
-    """Declare an optional column for a field that must be expanded."""
+    """Declare an optional column for a field that the service sends only if it is expanded."""
     return pandera.Field(nullable=True, metadata={"path": path, "expand": path.partition(".")[0]})
 
 
@@ -151,7 +151,7 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def checked_exact(cls, frame: pd.DataFrame, *, scale: int | None = None) -> ExactFrame:
-        """Convert a frame as :meth:`exact` does; refuse unknown columns too."""
+        """Convert a frame as :meth:`exact` does, and also refuse unknown columns."""
         exact = cls.exact(frame, scale=scale)
         unknown = [name for name in frame.columns if name not in exact.frame]
         if unknown:
@@ -160,7 +160,7 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def require_frame(cls, frame: object) -> None:
-        """Refuse a value that is not a DataFrame; name the function that returns one."""
+        """Refuse a value that is not a DataFrame. The message names the function that returns one."""
         require_type(frame, pd.DataFrame, *_ARGUMENTS.get(cls.__name__, ("the table", "pass a DataFrame of pandas")))
 
     @classmethod
@@ -188,17 +188,17 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def with_floats(cls, frame: pd.DataFrame) -> pd.DataFrame:
-        """Convert exact amounts to float64; refuse those too large for it."""
+        """Convert exact amounts to float64. Refuse amounts that are too large for it."""
         return frame.assign(**{name: in_floats(frame[name]) for name in cls.amount_columns() if name in frame})
 
     @classmethod
     def require_valid(cls, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return `frame` if it is valid; else name columns and rules."""
+        """Return `frame` if it is valid, else raise an error that names columns and rules."""
         try:
             valid = pd.DataFrame(cls.validate(frame, lazy=True))
         except SchemaErrors as error:
             raise FrameError(f"{cls.__name__} is not valid: {_failures(error)}") from None
-        valid.attrs = frame.attrs  # pandas does not copy them
+        valid.attrs = frame.attrs  # pandas does not copy the attrs
         return valid
 
     @classmethod
@@ -224,17 +224,17 @@ class Table(pandera.DataFrameModel):
 
     @classmethod
     def from_rows(cls, rows: Iterable[Row], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
-        """Make a table of rows, each a mapping or the values of all columns in order, as from columns."""
+        """Make a table of rows, without validation. A row is a mapping, or the values of all columns in order."""
         return cls.from_columns(cls._columns_of(rows), scale)
 
     @classmethod
     def exact_from_rows(cls, rows: Iterable[Row], scale: int = DEFAULT_SCALE) -> pd.DataFrame:
-        """Make a table of rows with Arrow decimals, for calculations and text; not validated."""
+        """Make a table of rows with Arrow decimals, for calculations and text, without validation."""
         return cls.exact_from_columns(cls._columns_of(rows), scale)
 
     @classmethod
     def _columns_of(cls, rows: Iterable[Row]) -> dict[str, list[Any]]:
-        """Collect the values of each column in the table's order; without rows, of all columns."""
+        """Collect the values of the rows' columns, in the table's order. Without rows, all columns are empty."""
         names = list(cls.dtypes())
         named = [row if isinstance(row, Mapping) else dict(zip(names, row, strict=True)) for row in rows]
         return {name: [row[name] for row in named] for name in names if not named or name in named[0]}
@@ -377,7 +377,7 @@ class ExactReport(NamedTuple):
 
     @property
     def sums(self) -> dict[str, Decimal]:
-        """The two balances and the net cash flow, by name."""
+        """The two cash balances and the net cash flow, by name."""
         return {
             "starting_cash_balance": self.starting_cash_balance,
             "net_cash_flow": self.net_cash_flow,
@@ -391,7 +391,7 @@ class ExactReport(NamedTuple):
         return DEFAULT_SCALE if scale is None else scale
 
     def checked(self) -> ExactReport:
-        """Return the report if its tables are valid; else raise FrameError."""
+        """Return the report if its tables are valid, else raise FrameError."""
         CashFlowLedgers.require_valid(self.ledgers)
         CashFlowLines.require_valid(self.lines)
         for balances in (self.starting_balances, self.ending_balances):
@@ -425,7 +425,7 @@ class Register(Table):
 
 
 class _UncategorizedTransactions(Table):
-    """Columns that a queue and its proposals have in common."""
+    """Columns that both a queue and its proposals have."""
 
     transaction_id: Series[Text]
     ledger_id: Series[Text]
@@ -892,12 +892,12 @@ _NATIVE: dict[str, Any] = {
     "float64": np.dtype(np.float64),
     "boolean": BOOLEAN,
     "datetime64[us, UTC]": INSTANT,
-    "datetime64[ns]": LOCAL_DATE,  # Pandera writes every unit like this
+    "datetime64[ns]": LOCAL_DATE,  # Pandera writes the dtype of instants like this, whatever its unit
 }
 
 
 def _failures(error: SchemaErrors) -> str:
-    """List columns, failed rules and row counts; never values."""
+    """List columns, failed rules and numbers of rows, but no values."""
     rules: Counter[str] = Counter()
     for column, check, failure in error.failure_cases[["column", "check", "failure_case"]].itertuples(index=False):
         absent_or_extra = check in {"column_in_dataframe", "column_in_schema"}

@@ -29,10 +29,10 @@ _NOT_IN_WORKBOOKS = re.compile("[\x00-\x08\x0b-\x1f\ufffe\uffff]|x005F_")
 """Characters that XML does not have, and the escape code of workbooks for them."""
 _NOT_IN_NAMES, _MAX_NAME = "[]:*?/\\", 31
 FIRST_DAY = dt.date(1900, 3, 1)
-"""Earlier days are written as text, because Excel counts 29 February 1900, which did not exist."""
+"""Days before this day are written as text, because Excel counts 29 February 1900, which did not exist."""
 _MIN_WIDTH, _MAX_WIDTH, _MEASURED_ROWS = 8, 60, 200
 _MARGIN = 3
-"""Characters for the button of the filter in the header."""
+"""Width, in characters, of the filter button in a header."""
 _CHOICES = "choices"
 Place = tuple[int, int]
 """Row and column of a cell, from 0."""
@@ -65,7 +65,7 @@ class ColumnSheet(NamedTuple):
 
 
 class Workbook:
-    """A workbook that is being written; equal formats are created once."""
+    """A workbook that is being written. Equal formats are created only once."""
 
     def __init__(self, made: Any, amount_format: str) -> None:  # noqa: ANN401 (untyped package)
         self.amount_format = amount_format
@@ -133,7 +133,7 @@ class Workbook:
             worksheet.write_string(*place, workbook_text(str(value)), of_text)
 
     def _offer(self, worksheet: Any, sheet: ColumnSheet) -> None:  # noqa: ANN401
-        """Offer choices in the first column; other text is possible."""
+        """Offer choices in the first column. Other texts remain possible."""
         choices, text = self._made.add_worksheet(_CHOICES), self.format(num_format="@")
         choices.set_column(0, 0, _width("", sheet.choices), text)
         choices.write_column(0, 0, sheet.choices, text)
@@ -166,7 +166,7 @@ def write_file(path: Path, content: bytes, *, private: bool = False) -> None:
 
 
 def is_workbook(file: Path) -> bool:
-    """Return whether a file name is that of an Excel workbook."""
+    """Return whether a file has the name of an Excel workbook."""
     return file.suffix.lower() == WORKBOOK_SUFFIX
 
 
@@ -176,7 +176,7 @@ def require_xlsxwriter() -> Any:  # noqa: ANN401 (a module)
 
 
 def require_workbook_name(path: Path) -> None:
-    """Refuse a name that is not a workbook's, or a missing package."""
+    """Refuse a file name that no workbook has, and a missing package."""
     require_xlsxwriter()
     if not is_workbook(path):
         raise InputError(f"{path}: a workbook needs a name that ends in {WORKBOOK_SUFFIX}; nothing was written")
@@ -188,7 +188,7 @@ def workbook_text(text: str) -> str:
 
 
 def line_text(text: str) -> str:
-    """Convert text to one line of a cell."""
+    """Convert a text to one text line in a cell."""
     return workbook_text(printable(text, " "))
 
 
@@ -230,7 +230,7 @@ def _sheet_name(title: str) -> str:
 
 
 def _width(name: str, values: Sequence[Any]) -> int:
-    """Return the width of a column; Excel shows ``###`` for wider amounts."""
+    """Return a width of a column that fits all amounts, because Excel shows ``###`` for wider amounts."""
     amounts = [value for value in values if isinstance(value, Decimal)]
     if amounts:
         shown = [f"{amount:,f}" for amount in (min(amounts), max(amounts), sum(amounts, Decimal(0)))]
