@@ -36,5 +36,5 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
-    """Return the charts, without the modules that have them."""
+    """Return the names of the charts, without the modules that define them."""
     return __all__

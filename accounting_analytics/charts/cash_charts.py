@@ -85,7 +85,7 @@ def inflow_outflow(
     ledgers: pd.DataFrame | None = None,
     tag_names: Mapping[str, str] | None = None,
 ) -> Picture:
-    """Bars of cash in and cash out by week, month or quarter, with a line for the net.
+    """Bars of cash in and cash out by week, month or quarter, with a line of the net cash flow.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ def balances(statement: Statement, *, largest: int = 5) -> Picture:
 
 
 def time_steps(period: Period, unit: PeriodUnit | None) -> tuple[PeriodUnit, list[StatementColumn]]:
-    """Split a period as asked, or by its length; ends may be cut."""
+    """Split a period into requested units, else into units that suit its length. The ends may cut units."""
     if unit is not None and unit not in _UNITS:
         raise InputError(f"by must be week, month or quarter, or None to choose by the length, not {quote(unit)}")
     if unit is None:
@@ -369,7 +369,7 @@ def _days(first: dt.date, last: dt.date) -> list[dt.date]:
 def _report_remarks(
     report: CashFlowReport, figures: CashFlowReportFigures, *, with_first_day: bool = True
 ) -> list[str]:
-    """Write the days of a report, their zone, and its limits."""
+    """Write the days of a report, their time zone, and the limits of the report."""
     period = report.period
     first = _first_known_day(figures) if with_first_day else period.start_date
     return [
@@ -381,13 +381,13 @@ def _report_remarks(
 
 
 def _tag_remarks(report: CashFlowReport, tag_names: Mapping[str, str]) -> list[str]:
-    """Name the tags that a report was filtered by."""
+    """Write a remark that names the tags by which a report was filtered."""
     names = [tag_names.get(tag_id, tag_id) for tag_id in report.tag_ids]
     return [f"only lines tagged {join_ids(names, limit=1)}"] if names else []
 
 
 def _first_known_day(figures: CashFlowReportFigures) -> dt.date:
-    """Find the first day of a report with a balance or line."""
+    """Find the first day of a report that has a balance or a line entry."""
     if figures.starting or not len(figures.days):
         return figures.period.start_date
     first: dt.date = max(figures.days.min().item(), figures.period.start_date)
@@ -395,13 +395,13 @@ def _first_known_day(figures: CashFlowReportFigures) -> dt.date:
 
 
 def _require_untagged(report: CashFlowReport, chart: str) -> None:
-    """Refuse a report filtered by tags for a chart that needs balances."""
+    """Refuse a report filtered by tags, for a chart that needs balances."""
     if report.tag_ids:
         raise InputError(f"a {chart} needs balances, and tags do not filter those; load the report without tag_ids")
 
 
 def _require_lines(report: CashFlowReport, chart: str) -> None:
-    """Refuse a report without the lines that a chart draws."""
+    """Refuse a report without line entries, for a chart that draws them."""
     exact = report.exact()
     if report.totals_only or (exact.lines.empty and (exact.ledgers["net_cash_flow"] != 0).any()):
         raise InputError(
@@ -419,7 +419,7 @@ def _required(ledgers: pd.DataFrame | None, role: RequiredLedger) -> list[str]:
 
 
 def _left_out_remark(ledgers: pd.DataFrame | None, openings: set[str], transfers: list[str]) -> str:
-    """State what is left out of the chart."""
+    """Write a remark that says what the chart leaves out."""
     if ledgers is None:
         return "opening balances and transfers of two entries are counted: pass ledgers to leave them out"
     left_out = [*(["opening balances"] if openings else []), *(["transfers between own accounts"] if transfers else [])]
@@ -428,7 +428,7 @@ def _left_out_remark(ledgers: pd.DataFrame | None, openings: set[str], transfers
 
 
 def _waterfall_marks(rows: Rows) -> dict[str, Any]:
-    """Make the marks of a waterfall over one figure of each row."""
+    """Make the marks of a waterfall, from one figure of each row."""
     labels = short_labels([label for label, _ in rows])
     figures = [figure for _, (figure,) in rows]
     series = Series(
@@ -441,7 +441,7 @@ def _waterfall_marks(rows: Rows) -> dict[str, Any]:
 
 
 def _waterfall_steps(figures: CashFlowReportFigures, largest: int) -> list[tuple[str, str]]:
-    """List key and label of the largest flows and of the rest."""
+    """List the key and the label of the largest flows and of the rest."""
     ledgers = figures.ledgers[figures.ledgers["net_cash_flow"] != 0]
     flows = dict(zip(ledgers["ledger_id"], ledgers["net_cash_flow"], strict=True))
     ranked = sorted(flows, key=lambda ledger_id: -abs(flows[ledger_id]))
@@ -454,7 +454,7 @@ def _waterfall_steps(figures: CashFlowReportFigures, largest: int) -> list[tuple
 
 
 def _balance_table(figures: CashFlowReportFigures, title: str, subtitle: Sequence[str], first: dt.date) -> FigureTable:
-    """Tabulate the flow and the ending balance of weeks, months or quarters."""
+    """Make a table of the flow and the ending balance of weeks, months or quarters."""
     _, steps = time_steps(figures.period, None)
     rows = [
         (
@@ -495,7 +495,7 @@ def _report_table(
 
 
 class _Account(NamedTuple):
-    """A line of the chart: key, name, ledgers, and units at the end of each day."""
+    """A chart line: key, name, ledgers, and units at the end of each day."""
 
     key: str
     name: str
@@ -524,7 +524,7 @@ class _AccountBalances:
         return cls(DailyBalances(figures, source, Period(first, last, statement.time_zone)))
 
     def accounts(self, largest: int) -> list[_Account]:
-        """List accounts with a balance, largest first, the rest, and the total."""
+        """List the largest accounts with a balance, then the rest as one, and the total."""
         units, names = self.daily.units, self.daily.figures.ledgers
         sizes = {ledger_id: max(abs(units) for units in row[1:]) for ledger_id, row in units.items()}
         ordered = sorted(sizes, key=lambda ledger_id: (-sizes[ledger_id], ledger_id))
@@ -543,7 +543,7 @@ class _AccountBalances:
         return _Account(key, name, tuple(ledger_ids), units)
 
     def series(self, account: _Account, name: str, number: int) -> Series:
-        """Make the line of an account."""
+        """Make the chart line of an account."""
         is_total = account.key == _TOTAL
         scale = self.daily.source.scale
         return Series(

@@ -1,4 +1,4 @@
-"""Charts of what was paid: by category and by counterparty."""
+"""Charts of payments: by category and by counterparty."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def outflow_heat_map(statement: Statement, *, largest: int = 12) -> Picture:
         amounts = [figure.exact() for figure in category.figures]
         keys = [figure.key for figure in category.figures]
         series.append(Series(name=label, keys=keys, amounts=amounts, colour=OUTFLOW_COLOUR, factor=-1))
-    own = [-amount for row in series[:largest] for amount in row.amounts if amount]  # all others would make these pale
+    own = [-amount for row in series[:largest] for amount in row.amounts if amount]  # all others would make them pale
     return flows.picture("cells", categories, series, full=max([*own, Decimal(0)]) or Decimal(1))
 
 
@@ -180,7 +180,7 @@ def top_payees(column: ChosenColumn, *, largest: int = 10) -> Picture:
 
 
 def flows_of(statement: Statement) -> StatementFigures:
-    """Return the figures of a cash flow statement; refuse anything else."""
+    """Return the figures of a cash flow statement. Refuse anything else."""
     hint = "pass what cash_flow_statement(...) returns"
     require_type(statement, Statement, "statement", hint)
     figures = statement.figures
@@ -190,7 +190,7 @@ def flows_of(statement: Statement) -> StatementFigures:
 
 
 def _days_of_columns(statement: Statement, columns: Sequence[StatementColumn]) -> list[str]:
-    """Write the first and last day of columns, and their zone."""
+    """Write the first and last day of columns, and their time zone."""
     ((_, first),), ((_, last),) = columns[0].periods, columns[-1].periods
     return day_remarks(Period(first.start_date, last.end_date, statement.time_zone))
 
@@ -203,7 +203,7 @@ class _Category(NamedTuple):
 
     @property
     def units(self) -> int:
-        """Sum over the columns whose amounts are known."""
+        """Sum of the columns whose amounts are known."""
         return sum(int(figure.units or 0) for figure in self.figures)
 
 
@@ -231,7 +231,7 @@ class _CategoryFlows:
         return cls(statement, columns, made)
 
     def largest_outflows(self, largest: int) -> list[_Category]:
-        """List the categories with the largest outflows, and the rest as one."""
+        """List the categories with the largest outflows, and all others as one category."""
         paid = sorted(
             (category for category in self.categories if category.units < 0),
             key=lambda category: (category.units, category.figures[0].key),
@@ -244,7 +244,7 @@ class _CategoryFlows:
         return [*own, _Category(f"{len(rest)} other categories", others)]
 
     def _sum(self, figures: Sequence[Figure], column: StatementColumn) -> Figure:
-        """Sum categories in a column."""
+        """Sum the flows of categories in a column."""
         key, label = f"{_OTHERS}{KEY_SEPARATOR}{column.key}", f"{len(figures)} other categories, {column.label}"
         if unknown := [figure for figure in figures if figure.units is None]:
             return Figure(key, label, None, unknown[0].calculation)
@@ -268,7 +268,7 @@ class _CategoryFlows:
         series: Sequence[Series],
         full: Decimal = Decimal(1),
     ) -> Picture:
-        """Draw the categories by column."""
+        """Draw the flow of each category in each column."""
         received = sum(category.units > 0 for category in self.categories)
         count = count_of(received, "category")
         unit = unit_text(self.statement.currency)
@@ -278,7 +278,7 @@ class _CategoryFlows:
             _WITHOUT_TRANSFERS,
             *([f"{count} with net inflow not drawn"] if received else []),
         ]
-        of_unit = [unit] if kind == "cells" else []  # cells have no axis of amounts
+        of_unit = [unit] if kind == "cells" else []  # a heat map has no axis of amounts
         return Picture.of(
             ChartMarks(
                 title=_TITLE,
@@ -300,7 +300,7 @@ class _CategoryFlows:
         return find_figure((figure for category in categories for figure in category.figures), key)
 
     def table(self, categories: Sequence[_Category], subtitle: Sequence[str]) -> FigureTable:
-        """Tabulate the categories by column, as they are drawn."""
+        """Make a table of the drawn categories by column."""
         figures = self.statement.figures
         rows = [
             (column.label, [category.figures[place] for category in categories])
@@ -323,7 +323,7 @@ _WITHOUT_TEXT = "Without text"
 
 
 def _largest_payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
-    """List the payees with the largest payments, and the rest as one."""
+    """List the payees with the largest payments, and all others as one payee."""
     hint = "pass statement.column(...) of a cash_flow_statement made from line entries"
     require_type(column, ChosenColumn, "column", hint)
     figures = column.statement.figures
@@ -351,7 +351,7 @@ def _largest_payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figur
 
 
 def _payees_table(column: ChosenColumn, rows: Rows, subtitle: Sequence[str]) -> FigureTable:
-    """Make the table of the payees, as they are drawn."""
+    """Make a table of the drawn payees."""
     figures, lines = column.statement.figures, entries_behind(rows)
     scale, name = figures.source.scale, figures.ledgers.name
     return table_of_figures("Top payees", subtitle, ["Paid"], rows, lines, scale=scale, call=MARK_CALL, name=name)

@@ -19,10 +19,10 @@ _SMALL = 10
 
 
 def short_labels(names: Sequence[str], limit: int = MAX_LABEL_LENGTH) -> list[str]:
-    """Shorten names to lines of at most `limit` characters, each a different one.
+    """Shorten names to different texts of at most `limit` characters.
 
-    A longer name loses its middle, because names of ledgers often begin or end alike. A label that another mark has too
-    ends in a number.
+    A longer name loses its middle, because names of ledgers often differ only there. If two labels are the same, a
+    number is added at the end.
     """
     texts = [shortened(name, limit) for name in names]
     counts, taken = Counter(texts), set(texts)
@@ -38,12 +38,12 @@ def short_labels(names: Sequence[str], limit: int = MAX_LABEL_LENGTH) -> list[st
 
 
 def shortened(name: str, limit: int = MAX_LABEL_LENGTH) -> str:
-    """Write a name on one line, without its middle if too long."""
+    """Write a name on one text line, without its middle if it is too long."""
     return shorten_middle(" ".join(printable(name, " ").split()) or "without a name", limit)
 
 
 def word_lines(text: str, fits: Callable[[str], bool]) -> list[str]:
-    """Break a text between words into lines that fit, where possible."""
+    """Break a text between words into text lines that fit, if possible."""
     lines: list[str] = []
     for word in printable(text, " ").split():
         if lines and fits(f"{lines[-1]} {word}"):
@@ -54,7 +54,7 @@ def word_lines(text: str, fits: Callable[[str], bool]) -> list[str]:
 
 
 def amount_label(amount: Decimal, *, sign: bool = False, amounts_in: AmountsIn | None = None) -> str:
-    """Write an amount: whole units, all digits if small, or 96.9k."""
+    """Write an amount with few characters: in whole units, with all digits if it is small, or as 96.9k."""
     if amounts_in:
         text = f"{AMOUNT_UNITS[amounts_in].text(amount)}{amounts_in}"
     else:
@@ -79,7 +79,7 @@ def compact_amount(amount: Decimal) -> str:
 
 
 def tick_text(amount: float, suffix: str = "") -> str:
-    """Write an amount of an axis: 25k, 1.5M, or 1,500%."""
+    """Write an amount at an axis: 25k, 1.5M, or 1,500%."""
     fitting = ((unit, letter) for unit, letter in _UNITS if abs(amount) >= unit and not suffix)
     unit, letter = next(fitting, (1, ""))
     return f"{amount / unit:,.10g}{letter}{suffix}".replace("-", "\N{MINUS SIGN}")

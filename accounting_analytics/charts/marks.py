@@ -1,6 +1,6 @@
 """A chart as marks of figures, before it is drawn.
 
-The figures of marks are exact; only the size of a mark is a float. Names are those of the books, without any escaping.
+The figures of marks are exact. Only the size of a mark is a float. Names are as in the books, without escaping.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statements.columns import StatementColumn
 
 ChartKind = Literal["columns", "days", "steps", "rows", "cells"]
-"""Bars and lines by period, step lines by day, a waterfall, bars from zero with names, and cells of a heat map."""
+"""Kinds of charts: bars and lines by period, step lines by day, a waterfall, bars with names, and a heat map."""
 
 
 MARK_CALL = "figure.mark({row!r}, {column!r}).entries"
-"""Call that gives the entries of a mark."""
+"""Text of the call that returns the entries of a mark."""
 
 
 class Place(NamedTuple):
-    """A place of marks: a period, day or row; `name` and `year` are written beside an axis."""
+    """A place of marks: a period, a day or a row. `name` and `year` are written beside an axis."""
 
     label: str
     name: str = ""
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Marks of one name, one at each place of a chart.
+    """Marks with one name, one mark at each place of a chart.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Series:
 
 @dataclass(frozen=True, kw_only=True)
 class ChartMarks:
-    """A chart.
+    """A chart as marks, before it is drawn.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class ChartMarks:
 
     @property
     def words(self) -> str:
-        """Title and remarks, for people who hear a page."""
+        """Title and remarks as text, for people who use a screen reader."""
         return ", ".join([self.title, *self.remarks])
 
     def labels(self, series: Series) -> list[str]:
@@ -163,7 +163,7 @@ class ChartMarks:
         ]
 
     def labelled_days(self) -> list[tuple[int, str, bool]]:
-        """List place, text and kind (true: lowest) of the labelled amounts."""
+        """List the labelled amounts: place, text, and true for the lowest amount."""
         known = [(at, amount) for at, amount in enumerate(self.series[-1].amounts) if amount is not None]
         if not known:
             return []
@@ -178,7 +178,7 @@ class ChartMarks:
 def by_name(chart: ChartMarks) -> ChartMarks:
     """Turn a chart of one period into bars with names and amounts.
 
-    Points above a single label would show no amounts.
+    A chart of one period over time would have single points without amounts.
     """
     first = chart.series[0]
     marks = Series(
@@ -197,9 +197,9 @@ _QUARTERS = ("Q1", "Q2", "Q3", "Q4")
 
 
 def period_places(columns: Sequence[StatementColumn]) -> list[Place]:
-    """Name the places of periods, with the year apart.
+    """Name the places of periods. The year is separate.
 
-    The first and the last quarter may be cut, and are named after those beside them.
+    A first or last quarter that is cut gets the name that follows from the quarter beside it.
     """
     places = [_period_place(column) for column in columns]
     for at, beside, step in ((0, 1, -1), (-1, -2, 1)):
@@ -210,7 +210,7 @@ def period_places(columns: Sequence[StatementColumn]) -> list[Place]:
 
 
 def _period_place(column: StatementColumn) -> Place:
-    """Name the place of a period by itself."""
+    """Name the place of a period, without regard to other periods."""
     ((_, period),) = column.periods
     first, last = period.start_date, period.end_date
     if first == last or (last - first).days < 7:  # noqa: PLR2004 (a week, which may be cut)
@@ -224,11 +224,11 @@ def _period_place(column: StatementColumn) -> Place:
 
 
 _PERIODS_BETWEEN = {"Q1": (1, 2, 4, 8, 20, 40), "Jan": (1, 2, 3, 4, 6, 12, 24, 60, 120)}
-"""Quarters and months from one label to the next."""
+"""Possible steps from one label to the next, in quarters and months."""
 
 
 def labelled_places(places: Sequence[Place], most: int) -> list[tuple[int, str]]:
-    """Choose the labelled places, at most `most`, and write their texts."""
+    """Choose at most `most` places that have labels, and write the labels."""
     needed = -(-len(places) // max(most, 1))
     starts = [(at, place.name) for at, place in enumerate(places) if place.name in _PERIODS_BETWEEN]
     steps = _PERIODS_BETWEEN[starts[0][1]] if starts else ()
@@ -251,12 +251,12 @@ def check_largest(largest: int, most: int | None = None) -> None:
 
 
 def no_such_mark(key: str) -> InputError:
-    """Return the error for a key that no mark has."""
+    """Make the error for a key that no mark has."""
     return InputError(f"no mark of the chart has the key {quote(key)}")
 
 
 def find_figure(figures: Iterable[Figure], key: str) -> Figure:
-    """Find the figure of a key."""
+    """Find the figure with a key."""
     found = next((figure for figure in figures if figure.key == key), None)
     if found is None:
         raise no_such_mark(key)
@@ -264,10 +264,10 @@ def find_figure(figures: Iterable[Figure], key: str) -> Figure:
 
 
 def day_remarks(period: Period) -> list[str]:
-    """Write the days of a chart, and their zone."""
+    """Write the days of a chart, and their time zone."""
     return [days_label(period), f"days in {period.time_zone}"]
 
 
 def unit_text(currency: str | None) -> str:
-    """Write the text of an axis: the currency of its amounts."""
+    """Write the text at an axis: the currency of its amounts."""
     return currency or "amounts in the currency of the books"

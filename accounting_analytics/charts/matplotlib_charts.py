@@ -1,7 +1,7 @@
 """Draw charts with matplotlib, as pictures without a browser or script.
 
-Texts have the room that they take in the font that matplotlib brings, which is wider than those of most readers, and
-SVG texts state that width: a picture is the same on every machine, and whole in every font.
+Texts are measured in the font that matplotlib brings, which is wider than the fonts of most readers. SVG texts state
+this width, so that a picture is the same on every machine, and nothing is cut in any font.
 """
 
 from __future__ import annotations
@@ -54,16 +54,16 @@ if TYPE_CHECKING:
 
     from accounting_analytics.charts.marks import ChartMarks, Series
 
-_PIXELS_PER_INCH = 72  # so that a point of matplotlib is a pixel
+_PIXELS_PER_INCH = 72  # with this resolution, a point of matplotlib is a pixel
 _PNG_DOTS, _PNG_MARGIN, _MARGIN = 2, 14, 1
-"""Dots of a PNG file per pixel, so that it is sharp on telephones, and pixels around the drawing; browsers round."""
+"""Dots per pixel of a PNG file, which is then sharp on telephones, and pixels around the drawing, as browsers round."""
 _TITLE, _TEXT, _SMALL, _SMALLEST = 15, 11.5, 10.5, 9.5
 """Font sizes."""
 _TITLE_LINE, _LINE, _PERIODS = 21, 17, 38
-"""Heights of lines of text, and of the labels of periods."""
+"""Heights of text lines, and of the labels of periods."""
 _FONT = "DejaVu Sans"
 _OTHER_SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "PingFang SC", "Microsoft YaHei", "Noto Sans Arabic")
-"""Fonts for letters that this font lacks: a PNG file has those that are installed, SVG text its reader's fonts."""
+"""Fonts for letters that matplotlib's font lacks. A PNG file uses installed fonts, and SVG text the reader's fonts."""
 _SVG_STYLE = "max-width:100%;height:auto;text-rendering:geometricPrecision"
 _SVG_FONTS = "-apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', 'DejaVu Sans', system-ui, sans-serif"
 _HATCHES = dict(zip(range(len(PATTERNS)), ("", "//", "--", "xx", "||", "\\\\"), strict=True))
@@ -87,17 +87,17 @@ _SETTINGS: dict[str, Any] = {
 
 
 def draw_picture(chart: ChartMarks, width: int, *, is_png: bool, is_dark: bool, with_title: bool) -> bytes:
-    """Draw a chart as an SVG element or a PNG file: the same chart, the same bytes."""
+    """Draw a chart as an SVG element or a PNG file. The same chart always gives the same bytes."""
     installed = set(fontManager.get_font_names()) if is_png else set()
     drawn_of = (chart.title, chart.remarks, chart.unit, chart.kind, chart.places, chart.series, width, with_title)
     fonts = [_FONT, *(name for name in _OTHER_SCRIPTS if name in installed)]
     salt = hashlib.sha256(repr(drawn_of).encode()).hexdigest()
     paper = Paper(chart, width, _PNG_MARGIN if is_png else _MARGIN, is_dark)
     with mpl.rc_context(), warnings.catch_warnings():
-        mpl.rcdefaults()  # no setting of the reader's own changes a picture
+        mpl.rcdefaults()  # no setting of a user changes a picture
         settings: Any = _SETTINGS | {"svg.hashsalt": salt, "font.family": fonts}
         mpl.rcParams.update(settings)
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # SVG text has its reader's fonts
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # SVG text uses the reader's fonts
         drawn = _draw(paper, with_title=with_title)
         if not is_png:
             return _page_element(PageCanvas(drawn), chart.words)
@@ -108,7 +108,7 @@ def draw_picture(chart: ChartMarks, width: int, *, is_png: bool, is_dark: bool, 
 
 
 class Paper(NamedTuple):
-    """The chart to draw, its width and margin in pixels, and its ground."""
+    """The chart to draw, its width and margin in pixels, and whether its ground is dark."""
 
     chart: ChartMarks
     width: int
@@ -122,16 +122,16 @@ class Paper(NamedTuple):
 
     @property
     def outer_width(self) -> int:
-        """Width with margins."""
+        """Width including margins."""
         return self.width if self.margin == _MARGIN else self.width + 2 * self.margin
 
     @property
     def edge(self) -> float:
-        """Left edge of texts, as a part of the picture."""
+        """Left edge of texts, as a share of the picture's width."""
         return self.margin / self.outer_width
 
     def colour(self, colour: str) -> str:
-        """Return a colour as it is on this ground."""
+        """Return a colour as it is drawn on this ground."""
         return ON_DARK.get(colour, colour) if self.is_dark else colour
 
 
@@ -166,24 +166,24 @@ def _draw(paper: Paper, *, with_title: bool) -> Figure:
 
 
 Body = tuple[float, "Callable[[Paper, Axes], None]"]
-"""Height of a chart, and the function that draws it on its axes."""
+"""Height of a chart's body, and the function that draws it on axes."""
 
 
 def _draw_message(paper: Paper, axes: Axes) -> None:
-    """Write a sentence in the place of marks."""
+    """Write a sentence instead of marks."""
     axes.axis("off")
     text = "\n".join(_text_lines(paper.chart.message, paper.width - 4, _TEXT + 1))
     axes.text(0.5, 0.5, text, ha="center", va="center", color=paper.colour(INK), fontsize=_TEXT + 1)
 
 
 def _plot_body(paper: Paper, draw: Callable[[Paper, Axes], None]) -> Body:
-    """Lay out axes of amounts over time, with a legend above."""
+    """Return the height of a chart over time with its legend, and the function that draws it."""
     plot = min(max(190.0, paper.width * 0.34), 320.0)
     return plot + 30 + _LINE * _legend_grid(paper)[1] + _PERIODS, draw
 
 
 def _amount_axis(paper: Paper, axes: Axes, low: float, high: float) -> None:
-    """Label amounts, with rules; write unit and legend above."""
+    """Label amounts and draw rules, and write the unit and the legend above."""
     suffix = paper.chart.series[0].suffix
     axes.set_ylim(low, high)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
@@ -222,7 +222,7 @@ _SWATCH = 26
 
 
 def _legend_grid(paper: Paper) -> tuple[int, int]:
-    """Count the columns and rows of the legend; one series needs none."""
+    """Count the columns and rows of the legend. A single series needs no legend."""
     names = [series.name for series in paper.chart.series]
     if len(names) == 1:
         return 1, 0
@@ -232,7 +232,7 @@ def _legend_grid(paper: Paper) -> tuple[int, int]:
 
 
 def _draw_columns(paper: Paper, axes: Axes) -> None:
-    """Draw bars of periods, stacked from zero, with lines over them."""
+    """Draw bars of periods, stacked from zero, and chart lines over the bars."""
     count = len(paper.chart.places)
     places = np.arange(count)
     width = min(0.7, 0.1 * count)
@@ -266,7 +266,7 @@ def _draw_columns(paper: Paper, axes: Axes) -> None:
 
 
 def _period_axis(paper: Paper, axes: Axes) -> None:
-    """Label as many periods as have room."""
+    """Label as many periods as there is room for."""
     places = paper.chart.places
     widest = max(text_width(text) for place in places for text in (place.name, place.year)) + 12
     labels = labelled_places(places, int(paper.width * 0.9 // widest))
@@ -275,11 +275,11 @@ def _period_axis(paper: Paper, axes: Axes) -> None:
 
 
 _MOST_BESIDE = 0.3
-"""Part of a picture that the label of the last day may take beside it."""
+"""Share of a picture's width that the label of the last day may use beside the last point."""
 
 
 def _draw_days(paper: Paper, axes: Axes) -> None:
-    """Draw step lines of days; label the lowest and last amount."""
+    """Draw step lines of days, and label the lowest and the last amount."""
     days = [dt.date.fromisoformat(place.label) for place in paper.chart.places]
     edges = [*days, days[-1] + DAY]
     for series in paper.chart.series:
@@ -306,7 +306,7 @@ def _draw_days(paper: Paper, axes: Axes) -> None:
 def _label_day(
     paper: Paper, axes: Axes, text: str, point: tuple[float, float], *, position: float, is_low: bool
 ) -> None:
-    """Write an amount at its day, beside the line if possible."""
+    """Write an amount at its day, beside the chart line if possible."""
     is_beside = not is_low and text_width(text, bold=True) + 14 < paper.width * _MOST_BESIDE
     side = "left" if position < 1 / 3 else "right" if position > 2 / 3 else "center"
     axes.annotate(
@@ -323,7 +323,7 @@ def _label_day(
 
 
 def _day_axis(paper: Paper, axes: Axes, days: Sequence[dt.date], edges: Sequence[dt.date]) -> None:
-    """Label days, or the first of months, and changes of year."""
+    """Label days, or first days of months, and changes of the year."""
     most = max(int(paper.width * 0.8 / 60), 2)
     locator = AutoDateLocator(minticks=min(2, len(days)), maxticks=most, interval_multiples=True)
     ticks = [
@@ -345,13 +345,13 @@ def _midnight(day: dt.date) -> dt.datetime:
 
 
 _NAMES = 0.36
-"""Part of a picture that names take at most."""
+"""Largest share of a picture's width that names use."""
 _BAR, _NAME_LINE, _GAP = 14, 15, 9
-"""Heights in a row: of a bar, of a line of its name, and of the gap."""
+"""Heights in a row: of a bar, of a text line of its name, and of the gap."""
 
 
 class _NamedRows(NamedTuple):
-    """Rows of bars or cells, with names of at most two lines, amounts and heights."""
+    """Rows of bars or cells: names of at most two text lines, amounts, and heights."""
 
     names: Sequence[Sequence[str]]
     amounts: Sequence[str]
@@ -370,7 +370,7 @@ class _NamedRows(NamedTuple):
 def _rows_of(
     paper: Paper, names: Sequence[str], amounts: Sequence[str], mark: float, bold: frozenset[int]
 ) -> _NamedRows:
-    """Lay out rows whose marks have a height."""
+    """Lay out rows with names and amounts, whose marks have the height `mark`."""
     rooms = [paper.width - 16 - text_width(amount, bold=True) for amount in amounts]
     beside = paper.width * _NAMES
     lines = [_name_lines(name, beside if paper.is_wide else room) for name, room in zip(names, rooms, strict=True)]
@@ -403,11 +403,11 @@ def _write_rows(paper: Paper, axes: Axes, rows: _NamedRows) -> None:
         )
         text = axes.annotate(amount, (ends[1], place + above), (offsets[1], 0), fontweight="bold", ha="right", **at)
         for written in (name, text):
-            written.set_in_layout(place == 0)  # all have the same room
+            written.set_in_layout(place == 0)  # all rows have the same room
 
 
 def _bar_body(paper: Paper) -> Body:
-    """Lay out bars with their names and amounts."""
+    """Return the height of bars with names and amounts, and the function that draws them."""
     chart, (series,) = paper.chart, paper.chart.series
     bold = frozenset({0, len(chart.places) - 1} if chart.kind == "steps" else ())
     rows = _rows_of(paper, [place.label for place in chart.places], chart.labels(series), _BAR, bold)
@@ -416,7 +416,7 @@ def _bar_body(paper: Paper) -> Body:
 
 
 def _draw_bars(paper: Paper, axes: Axes, *, rows: _NamedRows) -> None:
-    """Draw bars below each other, from zero or the end before."""
+    """Draw bars below each other. A bar begins at zero, or where the bar before ends."""
     chart, half = paper.chart, _BAR / rows.height / 2
     starts, sizes, colours = zip(*_bars(chart), strict=True)
     places = np.array(rows.middles)
@@ -442,7 +442,7 @@ def _draw_bars(paper: Paper, axes: Axes, *, rows: _NamedRows) -> None:
 
 
 def _bars(chart: ChartMarks) -> list[tuple[float, float, str]]:
-    """Return start, size and colour of each bar."""
+    """Return the start, size and colour of each bar."""
     (series,) = chart.series
     sizes = [size or 0.0 for size in series.sizes]
     if chart.kind == "rows":
@@ -464,7 +464,7 @@ _CELL = 22
 
 
 def _cell_body(paper: Paper) -> Body:
-    """Lay out rows of cells, with amounts if these have room."""
+    """Return the height of rows of cells, with amounts if there is room, and the function that draws them."""
     chart, count = paper.chart, len(paper.chart.series)
     rows = _rows_of(paper, [series.name for series in chart.series], [""] * count, _CELL, frozenset())
     left = rows.names_width + 12 if paper.is_wide else 0.0
@@ -477,7 +477,7 @@ def _cell_body(paper: Paper) -> Body:
 
 
 def _draw_cells(paper: Paper, axes: Axes, *, rows: _NamedRows, size: float) -> None:
-    """Draw the cells, with amounts if they have a font size."""
+    """Draw the cells, with amounts if a font size is given."""
     chart, count = paper.chart, len(paper.chart.places)
     half, gap = _CELL / rows.height / 2, 0.5 * count / paper.width
     start, width = np.arange(count) - 0.5 + gap, 1 - 2 * gap
@@ -497,7 +497,7 @@ def _draw_cells(paper: Paper, axes: Axes, *, rows: _NamedRows, size: float) -> N
 
 
 def _cell_colour(paper: Paper, series: Series, size: float | None) -> tuple[str, float] | str:
-    """Return colour and opacity of a cell; none without an outflow."""
+    """Return the colour and the opacity of a cell, or "none" without an outflow."""
     if size is None or size <= 0:
         return "none"
     return paper.colour(series.colour), cell_opacity(size / float(paper.chart.full))
@@ -528,14 +528,14 @@ def _text_box(text: str, size: float, bold: bool) -> tuple[float, float, float]:
 
 
 def _text_lines(text: str, width: float, size: float = _TEXT, *, bold: bool = False) -> list[str]:
-    """Break a text into lines of a width."""
+    """Break a text into text lines of a width."""
     lines = word_lines(text, lambda line: text_width(line, size, bold=bold) <= width)
     return [_fitted(line, width, size, bold=bold) for line in lines]
 
 
 def _name_lines(name: str, width: float) -> list[str]:
-    """Break a name into two lines at most, without its middle."""
-    letters, lines = 2 * len(name), _text_lines(name, width, bold=True)  # letters of two columns too
+    """Break a name into at most two text lines, without its middle if it is too long."""
+    letters, lines = 2 * len(name), _text_lines(name, width, bold=True)  # also for wide letters, which take two columns
     while letters > 1 and len(lines) > 2:  # noqa: PLR2004 (two lines)
         letters -= 1
         lines = _text_lines(shortened(name, letters), width, bold=True)
@@ -543,7 +543,7 @@ def _name_lines(name: str, width: float) -> list[str]:
 
 
 def _fitted(text: str, width: float, size: float = _TEXT, *, bold: bool = False) -> str:
-    """Fit a text on one line, without its middle if needed."""
+    """Fit a text on one text line, without its middle if needed."""
     fitted = text = " ".join(printable(text, " ").split())
     letters = 2 * len(text)
     while letters > 1 and text_width(fitted, size, bold=bold) > width:
@@ -553,15 +553,15 @@ def _fitted(text: str, width: float, size: float = _TEXT, *, bold: bool = False)
 
 
 class PageRenderer(RendererSVG):
-    """Measures texts in the font that matplotlib brings, on every machine, and notes the width of each."""
+    """Renderer that measures texts in matplotlib's font, on every machine, and remembers the width of each."""
 
     def __init__(self, width: float, height: float, file: io.StringIO) -> None:
         super().__init__(width, height, file, metadata={"Date": None})  # type: ignore[no-untyped-call]
         self.text_widths: list[float] = []
 
     def get_text_width_height_descent(self, s: str, prop: FontProperties, ismath: object) -> tuple[float, float, float]:
-        """Return the room that a text takes."""
-        del ismath  # no text is
+        """Return the width, height and descent of a text."""
+        del ismath  # no text is a formula
         return _text_box(s, prop.get_size_in_points(), prop.get_weight() == "bold")
 
     def draw_text(self, gc: Any, x: float, y: float, s: str, prop: FontProperties, *more: Any, **options: Any) -> None:  # noqa: ANN401 (as matplotlib has it)
@@ -571,7 +571,7 @@ class PageRenderer(RendererSVG):
 
 
 class PageCanvas(FigureCanvasSVG):
-    """A canvas whose layout is that of its page."""
+    """A canvas whose texts are measured as on a page."""
 
     def __init__(self, figure: Figure) -> None:
         super().__init__(figure)
@@ -590,9 +590,9 @@ _NOT_NEEDED = {"font-family", "stroke-linejoin", "stroke-linecap"}
 
 
 def _page_element(canvas: PageCanvas, words: str) -> bytes:
-    """Draw one SVG element for a page; `words` are read aloud.
+    """Draw one SVG element for a page. Screen readers read `words`.
 
-    Coordinates have one digit behind the point. Texts have the fonts of the page, and the widths that they had here.
+    Coordinates have one digit after the point. Texts have the fonts of the page, and the widths that were measured.
     """
     canvas.figure.patch.set_visible(False)
     renderer = canvas.get_renderer()
@@ -622,7 +622,7 @@ def _page_element(canvas: PageCanvas, words: str) -> bytes:
 
 
 def _copy_elements(drawn: ET.Element, page: ET.Element) -> None:
-    """Copy what matplotlib drew without its groups, clip paths and own style."""
+    """Copy the drawn elements without groups, clip paths and the style of matplotlib."""
     for element in drawn:
         name = element.tag.removeprefix(_SVG)
         if name == "g":
@@ -653,7 +653,7 @@ def _page_attributes(element: ET.Element) -> list[tuple[str, str]]:
 
 
 def _rounded(word: str) -> str:
-    """Round a coordinate to one digit; keep any other word."""
+    """Round a coordinate to one digit. Any other word is kept."""
     try:
         return f"{float(word):.1f}".removesuffix(".0")
     except ValueError:
@@ -661,5 +661,5 @@ def _rounded(word: str) -> str:
 
 
 def _page_colour(value: str) -> str:
-    """Return a colour as a variable of the page; keep others."""
+    """Return a colour as a variable of the page. Other texts are kept."""
     return f"var(--{_COLOURS[value]},{value})" if value in _COLOURS else value

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 _DARK_COLOURS = ";".join(f"--{name}:{ON_DARK[colour]}" for colour, name in COLOUR_NAMES.items())
 PICTURE_STYLE = f"@media screen and (prefers-color-scheme: dark){{.accounting-analytics-picture{{{_DARK_COLOURS}}}}}"
-"""Style with which a page shows its SVG pictures in dark colours on a dark screen; paper stays light."""
+"""Style by which a page shows its SVG pictures in dark colours on a dark screen. On paper they stay light."""
 SAVED_PICTURE = "accounting-analytics-saved"
-"""Class of the pictures that are saved with a chart, for readers of what is saved, where it is not drawn again."""
+"""Class of the pictures that are saved with a chart, for places where a saved chart is not drawn again."""
 _OUTPUT, _REMARKS = ".jp-OutputArea-child", "accounting-analytics-remarks"
 _SAVED_STYLE = f"""
 .{SAVED_PICTURE} {{ display: none; container-type: inline-size }}
@@ -56,31 +56,31 @@ _SAVED_STYLE = f"""
   {_OUTPUT}:has(.plot-container):has(+ {_OUTPUT} .{_REMARKS}) .gtitle-subtitle {{ display: none }}
 }}
 """
-"""JupyterLab draws a chart when its cell runs, and shows a light picture of it when the notebook is opened again: these
-rules then show that of the reader's theme and width instead. On a telephone the remarks of a chart are below it, on as
-many lines as they need."""
+"""JupyterLab draws a chart when its cell runs, and shows a light picture when the notebook is opened again. These rules
+then show the picture for the reader's theme and width instead. On a telephone the remarks are below the chart, on as
+many text lines as they need."""
 CHART_STYLE = f"<style>{LAB_STYLE}\n{_SAVED_STYLE}</style>"
-"""Style that each chart of a notebook brings."""
+"""Style that each chart in a notebook includes."""
 _DRAW_AGAIN = (
     f"this.closest('{_OUTPUT}')?.previousElementSibling?.querySelector('img.plot-img')"
     "?.dispatchEvent(new MouseEvent('mouseenter'))"
 )
-"""Script that has JupyterLab draw the chart again, as a pointer on the light picture would."""
+"""Script that makes JupyterLab draw the chart again, which a pointer on the light picture also does."""
 
 
 class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
     """A chart whose marks are figures: what every function of ``charts`` returns.
 
     It is a Plotly figure, to be changed, saved and shown like any other. Below it JupyterLab shows a folded table of
-    its marks, whose amounts unfold to their line entries; a press on a mark unfolds its amount there. A reader who
-    cannot see the chart has everything in the table.
+    its marks, whose amounts unfold to their line entries. A press on a mark unfolds its amount in this table. A reader
+    who cannot see the chart has everything in the table.
     """
 
     _chart: ChartMarks | None = None
 
     @classmethod
     def of(cls, chart: ChartMarks) -> Picture:
-        """Draw a chart; one of a single period as bars with their amounts."""
+        """Draw a chart. A chart of a single period is drawn as bars with amounts."""
         if chart.kind == "columns" and len(chart.places) == 1:
             chart = by_name(chart)
         picture = cls()
@@ -90,13 +90,13 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
 
     @property
     def chart(self) -> ChartMarks | None:
-        """The marks that are drawn; None for a figure that no function of charts made."""
+        """The drawn marks, or None for a figure that no function of charts made."""
         return self._chart
 
     def shown_in(self, amounts_in: AmountsIn | None) -> Picture:
         """Return the chart with the amounts at its marks in thousands (``k``) or millions (``M``): 96.9k.
 
-        Charts of a statement are in its unit. Amounts under the pointer have all digits, as has the table.
+        Charts of a statement are in its unit. Amounts under the pointer and in the table have all digits.
         """
         if self._chart is None:
             raise InputError("figure was not made by a function of charts; pass what one returns")
@@ -110,9 +110,9 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Amounts of the marks, a row each by its label, a column per series; without columns if they are no amounts.
+        """Amounts of the marks: a row for each label, a column for each series. Without amounts, it has no columns.
 
-        They are float64; NaN where an amount is not known.
+        The amounts are float64, and NaN if an amount is not known.
         """
         if self._chart is None or self._chart.table is None:
             return pd.DataFrame()
@@ -122,7 +122,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         return pd.DataFrame(amounts, [row.label for row in table.rows], heads)
 
     def table_html(self) -> str:
-        """Write the table of the marks as HTML, folded; empty for a chart whose marks are no amounts of the books."""
+        """Write the table of the marks as folded HTML, or "" for a chart whose marks are not amounts of the books."""
         if self._chart is None or self._chart.table is None:
             return ""
         return (
@@ -142,7 +142,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         display(HTML(f'<div class="accounting-analytics-chart">{shown}</div>'))
 
     def _saved_html(self) -> str:
-        """Draw a wide and a narrow picture; none of a changed chart."""
+        """Draw a wide and a narrow picture, or none if the chart was changed."""
         if self._chart is None or self != Picture.of(self._chart):
             return ""
         drawn = [

@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 DARK_LAB = '[data-jp-theme-light="false"]'
 _BESIDE = ".jp-OutputArea:has(.accounting-analytics-chart) .js-plotly-plot"
-"""Charts in the same output as a table of marks: no other chart of a notebook changes its colours."""
+"""CSS selector of charts in the same output as a table of marks, so that other charts keep their colours."""
 _REMOVED_BUTTONS = ("sendChartToCloud", "select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d", "pan2d")
-"""The first sends a figure to a server of Plotly's maker; the others cover the title on a telephone."""
+"""Removed buttons: the first sends a figure to a server of Plotly's maker, the others cover a telephone's title."""
 _LINE_LENGTH = 46
-"""Characters of a name on a line of a telephone."""
+"""Characters of a name that fit a text line on a telephone."""
 _LINE_HEIGHT, _TITLE_HEIGHT, _LEGEND_HEIGHT, _LEGEND_ROW = 16, 44, 34, 20
 _TRANSPARENT = "rgba(0,0,0,0)"
 _MILLISECONDS_OF_A_DAY = 86_400_000
 
 
 def draw_chart(figure: go.Figure, chart: ChartMarks) -> None:
-    """Draw a chart on an empty figure."""
+    """Draw a chart on an empty Plotly figure."""
     _draw_frame(figure, chart)
     if chart.message:
         at = {"x": 0.5, "y": 0.5, "xref": "paper", "yref": "paper", "showarrow": False}
@@ -62,7 +62,7 @@ def draw_chart(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _dark_style(charts: str, ground: str) -> str:
-    """Write the style that replaces light colours by dark ones."""
+    """Write the style that replaces light colours by dark colours."""
     rules = [f"{charts} .main-svg{{background:transparent!important}}"]
     for colour, dark in ON_DARK.items():
         for part in ("fill", "stroke"):
@@ -72,7 +72,7 @@ def _dark_style(charts: str, ground: str) -> str:
 
 
 def _channels(colour: str) -> tuple[int, ...]:
-    """Return red, green and blue of a colour."""
+    """Return the red, green and blue parts of a colour."""
     return tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
 
 
@@ -84,7 +84,7 @@ def _draw_frame(figure: go.Figure, chart: ChartMarks) -> None:
     """Draw title and remarks, and style all axes."""
     figure.update_layout(
         template="none",
-        paper_bgcolor=GROUND,  # JupyterLab saves a picture of the chart, which may be opened in the other theme
+        paper_bgcolor=GROUND,  # JupyterLab saves a picture of the chart, which a reader may open in the other theme
         plot_bgcolor=_TRANSPARENT,
         title={
             "text": _text(chart.title),
@@ -122,18 +122,18 @@ def _draw_frame(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _name(name: str) -> str:
-    """Write a name, escaped, on at most two lines of a telephone."""
+    """Write a name, escaped, on at most two text lines of a telephone."""
     lines = word_lines(shortened(name, 2 * _LINE_LENGTH - 10), lambda line: len(line) <= _LINE_LENGTH)
     return "<br>".join(map(_text, lines))
 
 
 def _text(text: str) -> str:
-    """Escape a text, on one line."""
+    """Escape a text, and write it on one text line."""
     return html.escape(printable(text, " "), quote=False)
 
 
 def _hover_data(series: Series, labels: Sequence[str]) -> dict[str, Any]:
-    """Return key, label and exact amount of each mark."""
+    """Return the key, the label and the exact amount of each mark."""
     rows = zip(series.keys, map(_text, labels), series.texts, strict=True)
     return {
         "customdata": [list(row) for row in rows],
@@ -142,7 +142,7 @@ def _hover_data(series: Series, labels: Sequence[str]) -> dict[str, Any]:
 
 
 def _draw_legend(figure: go.Figure, chart: ChartMarks) -> None:
-    """Write the names of the series above the chart, or below."""
+    """Write the names of the series above the chart, or below it."""
     names = [_name(series.name) for series in chart.series]
     if len(names) == 1:
         return
@@ -158,11 +158,11 @@ def _draw_legend(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 _SWATCH = 6
-"""Characters that the sign of a name is wide."""
+"""Width, in characters, of the sign beside a name in the legend."""
 _WIDEST_BAR, _GAP = 0.1, 0.3
-"""Parts of the chart that a bar takes at most, and of its period that are left free."""
+"""Largest share of the chart that a bar uses, and the share of its period that stays free."""
 _MOST_LABEL_LETTERS, _MOST_LABELLED = 44, 7
-"""Letters of all labels of periods, and labels, that a telephone has room for."""
+"""How many letters in all labels of periods, and how many labels, a telephone has room for."""
 _ROOM = 1.18
 
 
@@ -172,7 +172,7 @@ def _band_colour(colour: str) -> str:
 
 
 def _draw_columns(figure: go.Figure, chart: ChartMarks) -> None:
-    """Draw bars of periods, stacked from zero, and lines over them."""
+    """Draw bars of periods, stacked from zero, and chart lines over the bars."""
     labels = [place.label for place in chart.places]
     places = list(range(len(labels)))
     for series in chart.series:
@@ -233,13 +233,13 @@ _LEVEL_LABELS: dict[str, Any] = {
         {"dtickrange": ["M12", None], "value": "%Y"},
     ],
 }
-"""Labels with the year below where it changes, which have room beside each other on a telephone."""
+"""Options of an axis of days: level labels that fit a telephone, with the year below where it changes."""
 
 
 def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
-    """Draw lines that are level over the width of a day.
+    """Draw chart lines that are level over the width of a day.
 
-    A pointer then finds the balance anywhere in the day.
+    A pointer then finds the balance anywhere within the day.
     """
     days = [dt.date.fromisoformat(place.label) for place in chart.places]
     wide = {"xperiod": _MILLISECONDS_OF_A_DAY, "xperiodalignment": "middle"}
@@ -291,14 +291,14 @@ def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
     if period is not None:
         shown = [period.start_date, period.end_date + DAY]
         figure.update_xaxes(type="date", range=shown, nticks=6, hoverformat="%a %-d %b %Y", **_LEVEL_LABELS)
-        if period.days <= _MAX_LABELLED_DAYS:  # Plotly would label hours
+        if period.days <= _MAX_LABELLED_DAYS:  # without this, Plotly would label hours
             each = {"dtick": _MILLISECONDS_OF_A_DAY, "tickformat": "%-d %b\n%Y", "ticklabelmode": "period"}
             figure.update_xaxes(**each, tickformatstops=[])
     _draw_legend(figure, chart)
 
 
 def _label_side(position: float) -> str:
-    """Choose the side of a label that keeps it inside the chart."""
+    """Choose the side of its point on which a label stays inside the chart."""
     if position < _NEAR_END:
         return "left"
     return "right" if position > 1 - _NEAR_END else "center"
@@ -352,7 +352,7 @@ def _draw_rows(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _draw_row_texts(figure: go.Figure, chart: ChartMarks) -> None:
-    """Write name and amount of each bar above it."""
+    """Write the name and the amount of each bar above the bar."""
     (series,) = chart.series
     for place, (row, text) in enumerate(zip(chart.places, chart.labels(series), strict=True)):
         at = {"x": 0, "xref": "paper", "xanchor": "left", "y": place - 0.5, "yanchor": "middle"}
@@ -366,10 +366,10 @@ def _draw_row_texts(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 _MOST_LETTERS, _MAX_UPRIGHT = 54, 30
-"""Letters that cells beside each other have room for, and most columns whose amounts are written upright."""
+"""How many letters a row of cells has room for, and most columns whose amounts are written upright."""
 _CELL_LABEL, _CELL_ROW, _LETTER = 22, 24, 6
 _PARTS = (0, 0.001, 0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1)
-"""Parts of the full colour, between which colours are mixed."""
+"""Shares of the full colour. Between two of them, colours are mixed."""
 
 
 def _draw_cells(figure: go.Figure, chart: ChartMarks) -> None:
@@ -420,7 +420,7 @@ def _draw_cells(figure: go.Figure, chart: ChartMarks) -> None:
             for x, text in enumerate(chart.labels(series) if count <= _MAX_UPRIGHT else ())
             if text
         ]
-    figure.update_layout(annotations=texts)  # all together: Plotly copies those that are there for each that is added
+    figure.update_layout(annotations=texts)  # once: Plotly copies all for each that is added
     _draw_period_axis(figure, chart)
     figure.update_yaxes(visible=False, range=[len(rows) - 0.5, -0.8], fixedrange=True)
     height = _CELL_LABEL + (_CELL_ROW if is_level or count > _MAX_UPRIGHT else 12 + _LETTER * longest)
@@ -428,7 +428,7 @@ def _draw_cells(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _cell_colour(colour: str, part: float) -> str:
-    """Return the colour of a part of the full one."""
+    """Return the colour for a share of the full colour."""
     return f"rgba({','.join(map(str, _channels(colour)))},{cell_opacity(part) if part else 0})"
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statements.columns import StatementColumn
 
 _COMPARED = {"prior": ("period before", 1), "prior_year": ("year before", 1), "budget": ("budget", 2)}
-"""Comparisons that are drawn beside the line that they are compared with: name, and number of its dashes."""
+"""Comparisons that are drawn beside the chart line that they are compared with: name, and number of the dashes."""
 _BESIDE_BUDGETS = ("difference", "difference_pct")
 
 
@@ -94,7 +94,7 @@ def margins(income: Statement) -> Picture:
 
 
 def _columns_of(statement: Statement, row: str, maker: str) -> list[StatementColumn]:
-    """Return the periods of a statement; refuse one of another kind."""
+    """Return the period columns of a statement. Refuse a statement of another kind."""
     hint = f"pass what {maker}(...) returns"
     require_type(statement, Statement, "statement", hint)
     if row not in statement.figures.layout.by_key or statement.figures.rules.of_balances:
@@ -103,7 +103,7 @@ def _columns_of(statement: Statement, row: str, maker: str) -> list[StatementCol
 
 
 class _Line(NamedTuple):
-    """A line of the chart; `number` is that of its dashes, 0 if it is not compared."""
+    """A chart line. `number` is the number of its dashes, or 0 if it is not a comparison."""
 
     name: str
     figures: Sequence[Figure]
@@ -112,7 +112,7 @@ class _Line(NamedTuple):
 
 
 def _lines_of(statement: Statement, name: str, row: str, colour: str) -> list[_Line]:
-    """Make the chart line of a row, and one for each comparison."""
+    """Make the chart line of a row, and a chart line for each comparison."""
     lines = []
     for kind in ("period", *_COMPARED):
         columns = [column for column in statement.columns if column.kind == kind and column.of != "total"]
@@ -124,7 +124,7 @@ def _lines_of(statement: Statement, name: str, row: str, colour: str) -> list[_L
 
 
 def _picture(title: str, statement: Statement, lines: Sequence[_Line], unit: str, *, suffix: str = "") -> Picture:
-    """Draw lines over the periods of a statement."""
+    """Draw chart lines over the periods of a statement."""
     columns = [column for column in statement.columns if column.kind == "period"]
     series = [
         Series(
@@ -165,7 +165,7 @@ def _picture(title: str, statement: Statement, lines: Sequence[_Line], unit: str
 def _table(
     title: str, subtitle: Sequence[str], columns: Sequence[StatementColumn], lines: Sequence[_Line], scale: int
 ) -> FigureTable:
-    """Make the table of the figures: a row for each period."""
+    """Make the table of the figures, with a row for each period."""
     rows = [(column.label, [line.figures[at] for line in lines]) for at, column in enumerate(columns)]
     heads = [line.name for line in lines]
     return table_of_figures(title, subtitle, heads, rows, None, scale=scale, call=MARK_CALL)
