@@ -46,16 +46,16 @@ HEADINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "entry": ("Journal #", "Journal Number", "Journal No.", "Journal ID"),
     },
 }
-"""Headings of each column by kind of file, in each form that the program writes; the first in a file is used."""
+"""Headings of each column by kind of file, in all forms that the program writes. The first that a file has is used."""
 _REQUIRED = ("date", "account", "debit", "credit")
 _NUMBER = re.compile(r"(?:ID|Journal)(?: (?:ID|No\.?|Number))?[ :#]*(\d+)\b[ ,|:-]*(.*)")
-"""The row above the lines of an entry in Xero, with the number of the entry."""
+"""Pattern of the row above the lines of an entry in Xero, which has the number of the entry."""
 _CURRENCY = ("currency", "currency code", "transaction currency")
 _SHOWN_ROWS, _MAX_NAMED = 3, 3
 
 
 class AccountingExportChoices(NamedTuple):
-    """Decisions of a person about a file; None is not stated."""
+    """Decisions of a person about a file. None means not stated."""
 
     kind: str
     accounts: Mapping[str, str] | None
@@ -67,7 +67,7 @@ class AccountingExportChoices(NamedTuple):
 
 
 class _Entry:
-    """Lines of an entry, up to its row of totals."""
+    """The lines of an entry, up to its row of totals."""
 
     def __init__(self, number: str = "", text: str = "") -> None:
         self.number, self.text = number, text
@@ -80,7 +80,7 @@ class _Entry:
         return self.lines[0].row.place
 
     def sums(self) -> tuple[int, int]:
-        """Sum its debits and its credits."""
+        """Sum the debits and the credits of the entry."""
         return _sums(self.lines)
 
 
@@ -98,9 +98,9 @@ def _sums(lines: Sequence[_ExportLine]) -> tuple[int, int]:
 
 
 def read_accounting_export(given: AccountingExportChoices, books: FileEntries) -> tuple[dt.date, dt.date]:
-    """Read the entries of a journal report; return its first and last day.
+    """Read the entries of a journal report, and return its first and last day.
 
-    The lines of each entry must sum to its totals, and all lines to the last totals.
+    The lines of each entry must sum to the totals of the entry, and all lines to the last totals.
     """
     forms = HEADINGS[given.kind]
     file = read_export(books.path, [forms[name] for name in _REQUIRED], books.errors, given.encoding)
@@ -133,12 +133,12 @@ def read_accounting_export(given: AccountingExportChoices, books: FileEntries) -
 
 
 def _is_heading(row: ExportRow, columns: Mapping[str, str]) -> bool:
-    """Return whether a row repeats the headings, as above each journal."""
+    """Return whether a row repeats the headings, which a file may do above each journal."""
     return all(row.cells[columns[name]] == columns[name] for name in _REQUIRED)
 
 
 def _check_currency(rows: Sequence[ExportRow], given: AccountingExportChoices, books: FileEntries) -> None:
-    """Refuse a file in another currency; note lines with other currencies."""
+    """Refuse a file in another currency, and write a note about lines with other currencies."""
     column = next((heading for heading in rows[0].cells if heading.casefold() in _CURRENCY), None)
     found = dict.fromkeys(row.cells[column].upper() for row in rows if row.cells[column]) if column else {}
     others = [code for code in found if code != given.currency.upper()]
@@ -154,7 +154,7 @@ def _check_currency(rows: Sequence[ExportRow], given: AccountingExportChoices, b
 def _require_decisions(
     rows: Sequence[ExportRow], columns: Mapping[str, str], given: AccountingExportChoices, books: FileEntries
 ) -> None:
-    """Refuse missing decisions, with readings of lines, and unknown accounts."""
+    """Refuse missing decisions, with the possible readings of lines, and unknown accounts."""
     days = [(row.place, cell) for row in rows if (cell := row.cells[columns["date"]])]
     amounts = [
         (row.place, cell) for row in rows if (cell := row.cells[columns["debit"]] or row.cells[columns["credit"]])
@@ -180,7 +180,7 @@ def _require_decisions(
 
 
 def path_of(name: str, accounts: Mapping[str, str]) -> str | None:
-    """Return the path of an account, from its own or its parent's."""
+    """Return the path of an account, which is stated for it or follows from its parent's path."""
     if name in accounts:
         return accounts[name]
     parent, separator, last = name.rpartition(PATH_SEPARATOR)
@@ -189,7 +189,7 @@ def path_of(name: str, accounts: Mapping[str, str]) -> str | None:
 
 
 class _EntryReader:
-    """Reads rows into entries: lines, totals, numbers of entries, and rows that end them."""
+    """Reader of rows, which are lines, totals, numbers of entries, or ends of entries."""
 
     def __init__(self, given: AccountingExportChoices, columns: Mapping[str, str], books: FileEntries) -> None:
         self._given, self._columns, self._books = given, columns, books
@@ -240,7 +240,7 @@ class _EntryReader:
 
     @staticmethod
     def _is_other(entry: _Entry, cells: Mapping[str, str]) -> bool:
-        """Return whether number, day or type of a line begin another entry."""
+        """Return whether the number, day or type of a line shows that another entry begins."""
         if cells.get("entry") and entry.number:
             return entry.number != cells["entry"]
         debit, credit = entry.sums()
@@ -257,7 +257,7 @@ class _EntryReader:
         return self._amounts.units(cell) if has_amount(cell) else 0
 
     def _add_totals(self, row: ExportRow, cells: Mapping[str, str]) -> None:
-        """Take a row as totals of an entry or the file."""
+        """Add a row as the totals of an entry or of the file."""
         amounts = {self._columns["debit"], self._columns["credit"]}
         labels = [cell for column, cell in row.cells.items() if cell and column not in amounts]
         if labels and not any(label.casefold().startswith("total") for label in labels):
@@ -269,11 +269,11 @@ class _EntryReader:
             entry.totals = row
 
     def _are_of_all(self, stated: tuple[int, int], entry: _Entry) -> bool:
-        """Return whether totals are those of all lines, not the entry's own."""
+        """Return whether totals are the sums of all lines, and not the sums of the entry."""
         return stated != entry.sums() and stated == _sums([line for other in self.entries for line in other.lines])
 
     def check_totals(self, entries: Sequence[_Entry]) -> None:
-        """Compare the totals of entries and of the file; note the result."""
+        """Compare the totals of entries and of the file, and write a note on the result."""
         with_totals = [entry for entry in entries if entry.totals is not None]
         for entry in entries:
             if entry.totals is not None:
@@ -307,7 +307,7 @@ class _EntryReader:
 
 
 def _add_entries(entries: Sequence[_Entry], given: AccountingExportChoices, books: FileEntries) -> list[ReadDay]:
-    """Add entries to the books; leave out those without amounts."""
+    """Add entries to the books, and leave out entries without amounts."""
     days, cells = [], DayCells(given.date_order or "")
     local, counts, empty = zone(books.options.time_zone), Counter[str](), []
     places: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """Accounts of a file: paths such as ``assets:bank:checking`` become accounts with parents.
 
 The first segment determines the type of all accounts below it: assets, liabilities, equity, income, revenue or
-expenses, singular or plural and in any case. Every prefix of a path becomes an account too.
+expenses, singular or plural and in any case. Every prefix of a path also becomes an account.
 """
 
 from __future__ import annotations
@@ -140,11 +140,11 @@ REQUIRED_ACCOUNTS: Mapping[RequiredLedger, Account] = {
     ),
     RequiredLedger.OPENING_BALANCE: _required("Opening Balance Retained Earnings", SubType.EQUITY, _CREDIT, "30001"),
 }
-"""The four accounts that all books have; an instance of a service gives them its own ids."""
+"""The four accounts that all books have. An instance of a service gives these accounts its own ids."""
 
 
 class AccountMapping(NamedTuple):
-    """Account in the books of each account of a file, and new accounts, parents first.
+    """The account in the books for each account of a file, and new accounts, parents first.
 
     `openings` are the accounts of the file that map to the ledger of opening balances.
     """
@@ -174,9 +174,9 @@ def map_accounts(
 ) -> AccountMapping:
     """Map accounts of a file to existing ones, or to new ones by path.
 
-    Existing accounts are found by id or path; `accounts` has the first line of each account. Only accounts with lines
-    become cash accounts, never their parents. Those of opening balances become the required ledger, by which programs
-    that read the books recognize them.
+    Existing accounts are found by id or path. `accounts` maps each account to its first line in the file. Only accounts
+    with lines become cash accounts, never their parents. Accounts of opening balances become the required ledger, by
+    which other programs recognize opening balances.
     """
     chart = _Chart(existing, id_suffix)
     known = {account: chart.find(account, location, errors) for account, location in accounts.items()}
@@ -204,7 +204,7 @@ def map_accounts(
 
 
 def check_transactions(books: FileEntries, accounts: Mapping[str, Account]) -> None:
-    """Refuse a file that states transactions of accounts that have none."""
+    """Refuse a file that states transactions on accounts that cannot have any."""
     for name, locations in books.transactions.items():
         if accounts[name].financial_account_type is None:
             books.errors.add(
@@ -216,7 +216,7 @@ def check_transactions(books: FileEntries, accounts: Mapping[str, Account]) -> N
 
 
 def refuse_without_cash(books: FileEntries) -> NoReturn:
-    """Refuse a file without a cash account; name the likely ones."""
+    """Refuse a file without a cash account, and name accounts that are likely cash."""
     likely = likely_cash(books.accounts)
     named = f"likely: {join_ids(likely, limit=_MAX_NAMED)}" if likely else "none of them looks like one"
     patterns = likely[:_MAX_NAMED] or ["PATTERN"]
@@ -228,7 +228,7 @@ def refuse_without_cash(books: FileEntries) -> NoReturn:
 
 
 class _Chart:
-    """Accounts by id and by path; new accounts are added by path."""
+    """Accounts by id and by path, to which new accounts are added by path."""
 
     def __init__(self, existing: Sequence[Account], id_suffix: str) -> None:
         self._by_id = {account.id: account for account in existing}
@@ -250,7 +250,7 @@ class _Chart:
         return next(account for account in required if account.sub_type == SubType.EQUITY)
 
     def find(self, account: str, location: str, errors: FileErrors) -> Account | None:
-        """Find an account by id or path; an ambiguous path is an error."""
+        """Find an account by id or path. An ambiguous path is an error."""
         if account in self._by_id:
             return self._by_id[account]
         found = self._by_path.get(account, [])
@@ -260,7 +260,7 @@ class _Chart:
         return found[0] if found else None
 
     def add(self, path: str, cash: Container[str]) -> Account:
-        """Return the account of a path; create it, with parents, if missing."""
+        """Return the account of a path. If it is missing, create it with its parents."""
         if path in self._by_path:
             return self._by_path[path][0]
         parent_path, _, name = path.rpartition(PATH_SEPARATOR)
@@ -284,13 +284,13 @@ class _Chart:
         return account
 
     def _unused_id(self, path: str) -> str:
-        """Return the id of a path, numbered if it is taken."""
+        """Return the id of a path, with a number if another account has the id."""
         numbers = chain([""], map(str, count(2)))
         ids = (path_id(path, f"{self._id_suffix}{number}") for number in numbers)
         return next(account_id for account_id in ids if account_id not in self._by_id)
 
     def _sort_code(self, prefix: str) -> str:
-        """Return the parent's code with the next number, if short enough."""
+        """Return the sort code of the parent with the next number, if it is short enough."""
         self._child_counts[prefix] += 1
         code = f"{prefix}{_ordered_number(self._child_counts[prefix])}"
         return code if len(code) <= MAX_SORT_CODE_LENGTH else prefix
@@ -306,7 +306,7 @@ def likely_cash(accounts: Iterable[str]) -> list[str]:
 
 
 def guess_sub_type(path: str) -> SubType:
-    """Guess a sub_type by words in the path, or by the type."""
+    """Guess a sub_type from words in the path, else from the type."""
     ledger_type, below = type_of_path(path), path.lower().partition(PATH_SEPARATOR)[2]
     for word_type, sub_type, words in _SUB_TYPE_WORDS:
         if word_type == ledger_type and words.search(below):
@@ -315,7 +315,7 @@ def guess_sub_type(path: str) -> SubType:
 
 
 def _ordered_number(number: int) -> str:
-    """Write a number so that texts sort by value: 89, then 9000."""
+    """Write a number so that texts sort in the order of numbers: 89, then 9000."""
     digits, prefix = 2, ""
     while number >= 9 * 10 ** (digits - 1):
         number -= 9 * 10 ** (digits - 1)
@@ -324,7 +324,7 @@ def _ordered_number(number: int) -> str:
 
 
 def _path_problem(account: str) -> str:
-    """Say why a path cannot be a new account; empty if possible."""
+    """Say why a path cannot be a new account, or return "" if it can."""
     segments = _segments(account)
     if any(not segment or segment != segment.strip() for segment in segments):
         return "has an empty segment or one with spaces around it"
@@ -358,8 +358,8 @@ def _opening_accounts(
 ) -> list[str]:
     """List the equity accounts of opening balances, by pattern or convention.
 
-    By convention these are ``equity:opening*``, and those that a ``pad`` of beancount takes balances from, unless they
-    exist.
+    By convention these are ``equity:opening*``, and accounts from which a ``pad`` of beancount takes balances, unless
+    the account exists.
     """
     if patterns is None:
         new = (name for name in accounts if known[name] is None and TYPE_OF_ROOT.get(_root(name)) == LedgerType.EQUITY)
@@ -374,14 +374,14 @@ def _opening_accounts(
 
 
 def opening_notes(mapping: AccountMapping) -> Iterator[str]:
-    """Note which accounts of a file are the ledger of opening balances."""
+    """Write a note that names the accounts of a file that become the ledger of opening balances."""
     if mapping.openings:
         name = mapping.accounts[mapping.openings[0]].name
         yield f"entries of {join_ids(mapping.openings)} are opening balances, no inflow: they are on the ledger {name}"
 
 
 def _match(patterns: Sequence[str], accounts: Mapping[str, str], errors: FileErrors, what: str) -> list[str]:
-    """List accounts that match a pattern; an unmatched pattern is an error."""
+    """List accounts that match a pattern. A pattern that no account matches is an error."""
     matched: set[str] = set()
     for pattern in patterns:
         expression = re.compile(fnmatch.translate(pattern.lower()))

@@ -62,7 +62,7 @@ class BankRow(NamedTuple):
 
 
 class StatedBalance(NamedTuple):
-    """A balance that the file or a person states outside of the rows, as written."""
+    """A balance that the file or a person states outside of the rows, as it is written."""
 
     place: str
     label: str
@@ -85,7 +85,7 @@ class StatedBalance(NamedTuple):
 
 
 class CheckedRows(NamedTuple):
-    """Rows from first to last, the units before them if known, and a note of the comparison."""
+    """Rows in order of time, the units before the first row if known, and a note on the comparison."""
 
     rows: Sequence[BankRow]
     opening: int | None
@@ -93,14 +93,14 @@ class CheckedRows(NamedTuple):
 
 
 class _Attempt(NamedTuple):
-    """An order of the rows, and all balances in it."""
+    """An order of the rows to try, and all balances in this order."""
 
     rows: Sequence[BankRow]
     balances: Sequence[_Balance]
 
 
 class _Balance(NamedTuple):
-    """A stated balance and the units that moved before it; their difference is the opening balance."""
+    """A stated balance, and the units that moved before it. The difference is the opening balance."""
 
     place: str
     name: str
@@ -111,11 +111,11 @@ class _Balance(NamedTuple):
 def check_balances(
     rows: Sequence[BankRow], stated: Iterable[StatedBalance], side: int, errors: FileErrors, scale: int
 ) -> CheckedRows:
-    """Compare each stated balance with the rows; refuse contradictions.
+    """Compare each stated balance with the rows. Refuse contradictions.
 
-    A balance is that of the normal side of the account. Where the balances of a card fit only with the other sign, the
-    file writes the debt as negative. Each sign fits one direction, so balances of money on a card are refused unless a
-    person states one of them.
+    A balance is positive on the normal side of the account. If the balances of a card fit only with the other sign, the
+    file writes debt as negative. Each sign fits one direction of money, so balances that put money on a card are
+    refused, unless a person states a balance.
     """
     beside = list(stated)
     signs = (1,) if side > 0 else (-1, 1)
@@ -143,7 +143,7 @@ def _opening(balances: Sequence[_Balance]) -> int | None:
 
 
 def _refuse_wrong(found: Sequence[_Balance], side: int, errors: FileErrors, scale: int) -> NoReturn:
-    """Refuse the first contradiction; note if the other direction fits all balances."""
+    """Refuse the first contradiction. The message says if the other direction of money fits all balances."""
     wrong = next(balance for balance in found if _opening([balance]) != _opening(found))
     stated, expected = (
         _text(units, side, scale) for units in (wrong.units, found[0].units - found[0].moved + wrong.moved)
@@ -172,7 +172,7 @@ def _refuse_several(fitting: Sequence[_Attempt], side: int, errors: FileErrors, 
 
 
 def _refuse_unproved_sum(ordered: Sequence[BankRow], errors: FileErrors) -> None:
-    """Refuse a sum of several amounts that no earlier balance proves."""
+    """Refuse a row that sums several amounts, if no balance before it proves the sum."""
     for row in ordered:
         if row.is_sum:
             errors.fail("it has several amounts and no balance before it proves their sum: state opening=", row.place)
@@ -181,7 +181,7 @@ def _refuse_unproved_sum(ordered: Sequence[BankRow], errors: FileErrors) -> None
 
 
 def _refuse_credit(found: Sequence[_Balance], errors: FileErrors, scale: int) -> None:
-    """Refuse a card without debt: a wrong direction turns debt into credit."""
+    """Refuse a card without debt, because a wrong direction of money turns debt into credit."""
     if sum(balance.units for balance in found) > 0:
         first = found[0]
         errors.fail(
@@ -208,7 +208,7 @@ def _note(balances: Sequence[_Balance]) -> str:
 
 
 def _first_wrong(balances: Sequence[_Balance]) -> _Balance | None:
-    """Find the first balance that contradicts the first of all."""
+    """Find the first balance that contradicts the first stated balance."""
     return next(
         (balance for balance in balances if balance.units - balance.moved != balances[0].units - balances[0].moved),
         None,
@@ -216,7 +216,7 @@ def _first_wrong(balances: Sequence[_Balance]) -> _Balance | None:
 
 
 def _orders(rows: Sequence[BankRow]) -> Iterator[list[Sequence[BankRow]]]:
-    """Yield groups of orders to try: the file's, then reversed within days."""
+    """Yield groups of orders to try: first the order of the file, then the reversed order within days."""
     days, backwards = [row.day for row in rows], list(reversed(rows))
     goes_up, goes_down = days == sorted(days), days == sorted(days, reverse=True)
     yield [backwards] if goes_down and not goes_up else [rows] if goes_up and not goes_down else [rows, backwards]
@@ -225,7 +225,7 @@ def _orders(rows: Sequence[BankRow]) -> Iterator[list[Sequence[BankRow]]]:
 
 
 def _balances(rows: Sequence[BankRow], beside: Sequence[StatedBalance], side: int, sign: int) -> list[_Balance]:
-    """List all balances in order, those of the file with `sign`."""
+    """List all balances in order. Balances of the file are multiplied by `sign`."""
     moved = list(accumulate(row.units for row in rows))
     signed = [balance._replace(units=balance.units * (sign if balance.place else side)) for balance in beside]
     openings = [

@@ -1,4 +1,4 @@
-"""Checks of further columns of a bank's file: unbooked rows, sides, currencies.
+"""Checks of further columns of a bank's file: rows that are not booked, sides, currencies.
 
 If they contradict the decisions of a person, or may belong to another account, currency or row, the file is refused.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Direction = Sequence[str] | Mapping[str, Mapping[str, str]]
 
 DIRECTIONS = ("minus is out", "minus is in", "out", "in")
-"""Direction of money: by the sign of an amount, or for all amounts of a column without signs."""
+"""Directions of money: by the sign of an amount, or one direction for all amounts of a column."""
 _TURNED = {"minus is out": "minus is in", "minus is in": "minus is out"}
 
 _MAX_TEXTS, _MAX_NAMED, _MAX_WORDS, _ABBREVIATION = 6, 3, 5, 2
@@ -37,14 +37,14 @@ _UNBOOKED = (
 _ALL_UNBOOKED = re.compile(rf"{_UNBOOKED}|memo", re.IGNORECASE)
 _SOME_UNBOOKED = re.compile(rf"\b({_UNBOOKED})\b", re.IGNORECASE)
 _UNBOOKED_FLAG = re.compile(rf"(is[ _]?)?({_UNBOOKED})\??", re.IGNORECASE)
-"""Texts of rows that are often not booked, and headings of columns that mark such rows."""
+"""Patterns of texts in rows that are often not booked, and of headings of columns that mark such rows."""
 _YES = {"true", "yes", "y", "1", "x", "t", "ja", "oui", "si"}
 _DAY_OF_BOOKING = re.compile(
     r"(date )?(post(ed|ing)?|booked|booking|completed|cleared|settled|settlement)( ?(date|on|day))?|buchungs(tag|datum)"
     r"|wertstellung|date (de )?(comptabilisation|valeur)",
     re.IGNORECASE,
 )
-"""Headings of columns that have no day in rows that are not booked."""
+"""Pattern of headings of columns that have no day in rows that are not booked."""
 _CURRENCY = re.compile(r"(currency|ccy|devise|moneda|divisa|valuta|w(\u00e4|ae)hrung|waluta|munt)\b.*", re.IGNORECASE)
 _CURRENCY_ALONE = re.compile(
     rf"({_CURRENCY.pattern.removesuffix('.*')})( code)?|asset|commodity|coin|token", re.IGNORECASE
@@ -52,7 +52,7 @@ _CURRENCY_ALONE = re.compile(
 _ACCOUNT = re.compile(
     r"product|(account|iban|card|konto|compte|cuenta|rekening)( ?(number|no\.?|name|id|#))?", re.IGNORECASE
 )
-"""Headings of columns that have a single text in the file of one account."""
+"""Pattern of headings of columns that have only one text in the file of one account."""
 _ID = re.compile(r"((bank|payment|transaction|transferwise|txn|entry)[ _]?)?id|fitid", re.IGNORECASE)
 _FEE = re.compile(r".*\b(fees?|commissions?|geb(\u00fc|ue)hr(en)?|frais|comisi[o\u00f3]n)\b.*", re.IGNORECASE)
 _OUT = {
@@ -64,7 +64,7 @@ _IN = {
     *("money in", "paid in", "eingang", "gutschrift", "abono", "avere"),
 }
 _NEITHER = {"check", "dslip", "memo", "balance"}
-"""Sides as banks write them: a debit is money that leaves the account."""
+"""Sides as banks write them. A debit is money that leaves the account."""
 _OF_SIDES = re.compile(
     r"debit|credit|soll|haben|side|sign|direction|\b[ds] ?/ ?[ch]\b|\bd[cr]\b|\bdr\W?cr\b|\bcr\W?dr\b", re.IGNORECASE
 )
@@ -115,15 +115,15 @@ class BankFileChoices(NamedTuple):
     encoding: str = "utf-8"
 
     def forms(self, scale: int) -> StatedForms:
-        """Return how its cells write dates, amounts and currency."""
+        """Return in which forms the cells of the file have dates, amounts and currency."""
         return StatedForms(self.date_order, self.decimal_mark, self.currency, scale)
 
     def headings(self) -> list[str]:
-        """Return the headings of all columns that are given."""
+        """Return the headings of all columns that the decisions name."""
         return [*self._named(), *(self.not_booked or ()), *self.only]
 
     def others(self, row: ExportRow) -> list[str]:
-        """Return the columns that nothing is read from; rows may be selected by them."""
+        """Return the columns from which nothing is read, by which rows may be selected."""
         named = {*self._named()}
         return [column for column in row.cells if column and column not in named]
 
@@ -161,7 +161,7 @@ def _is_currency_alone(column: str, found: Mapping[str, str]) -> bool:
 
 
 def refuse_doubled(rows: Sequence[ExportRow], given: BankFileChoices, errors: FileErrors) -> None:
-    """Refuse equal rows with an id, which only one row can have."""
+    """Refuse equal rows that have an id, because only one row can have an id."""
     column = next((heading for heading in given.others(rows[0]) if _ID.fullmatch(heading)), None)
     if column is None:
         return
@@ -178,8 +178,8 @@ def refuse_doubled(rows: Sequence[ExportRow], given: BankFileChoices, errors: Fi
 def refuse_unquoted(row: ExportRow, given: BankFileChoices) -> None:
     """Refuse an amount that may continue in the next column.
 
-    An unquoted 1,234.50 becomes two cells. A row that ends before its balance is refused too, because its cells may
-    belong to other columns.
+    Without quotes, 1,234.50 becomes two cells. A row that ends before its balance is also refused, because its cells
+    may belong to other columns.
     """
     columns = [*row.cells]
     if given.balance in columns[row.width :]:
@@ -200,7 +200,7 @@ def refuse_unquoted(row: ExportRow, given: BankFileChoices) -> None:
 def check_fees(
     rows: Sequence[ExportRow], given: BankFileChoices, amounts: AmountCells, errors: FileErrors
 ) -> Iterator[str]:
-    """Refuse amounts before fees if a column has net amounts; note unread fees."""
+    """Refuse amounts before fees if a column has net amounts. Yield notes on fees that are not read."""
     others = [heading for heading in given.others(rows[0]) if "balance" not in heading.casefold()]
     for column in filter(_FEE.fullmatch, others):
         with_fee = [row for row in rows if re.search("[1-9]", row.cells[column])]
@@ -222,14 +222,14 @@ def check_fees(
 
 
 def notes_of_balances(rows: Sequence[ExportRow], given: BankFileChoices) -> Iterator[str]:
-    """Note columns that may be balances, which could be compared."""
+    """Yield notes on columns that may be balances, which could be compared."""
     for column in given.others(rows[0]) if given.balance is None else ():
         if _BALANCE.search(column) and any(re.search(r"\d", row.cells[column]) for row in rows):
             yield f"{quote(column)} was not compared with the rows: balance={column!r} does so"
 
 
 def _is_net(rows: Sequence[ExportRow], gross: str, fee: str, net: str, amounts: AmountCells) -> bool:
-    """Return whether `net` is `gross` after the fee in each row."""
+    """Return whether `net` is `gross` less or plus the fee in each row."""
     lost = 0
     for row in rows:
         before, taken, after = (_units(row.cells[column], amounts) for column in (gross, fee, net))
@@ -247,7 +247,7 @@ def _units(cell: str, amounts: AmountCells) -> int | None:
 
 
 def sides_of(rows: Sequence[ExportRow], columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the columns that have the side of each row, with text meanings."""
+    """Yield the columns that state the side of each row, with the meaning of each text."""
     for column in columns:
         texts = {row.cells[column] for row in rows if row.cells[column]}
         plain = {text.casefold() for text in texts}
@@ -287,7 +287,7 @@ def check_sides(rows: Sequence[tuple[ExportRow, int]], given: BankFileChoices, e
 
 
 def notes_of_sides(given: BankFileChoices) -> Iterator[str]:
-    """Note amount columns whose direction differs from their headings."""
+    """Yield notes on columns of amounts whose direction differs from their headings."""
     if isinstance(given.direction, Mapping):
         return
     for column, word in zip(given.amount, given.direction or (), strict=True):
@@ -298,7 +298,7 @@ def notes_of_sides(given: BankFileChoices) -> Iterator[str]:
 
 
 def not_booked_readings(rows: Sequence[ExportRow], given: BankFileChoices) -> str:
-    """Name columns with few texts, one of which may mean "not booked"."""
+    """Name columns with few different texts, one of which may mean "not booked"."""
     shown = []
     for column in given.others(rows[0]):
         counts = Counter(row.cells[column] for row in rows if row.cells[column])
@@ -316,7 +316,7 @@ def not_booked_readings(rows: Sequence[ExportRow], given: BankFileChoices) -> st
 def booked_rows(
     rows: Sequence[ExportRow], given: BankFileChoices, errors: FileErrors
 ) -> tuple[list[ExportRow], list[str]]:
-    """Separate booked rows from others, with notes; refuse undecided rows."""
+    """Return the booked rows and notes on other rows. Refuse rows without a decision."""
     decided = given.not_booked or {}
     booked: list[ExportRow] = []
     left_out: list[ExportRow] = []
@@ -373,14 +373,14 @@ def _unbooked_texts(column: str, rows: Sequence[ExportRow], given: BankFileChoic
 
 
 def _sounds_unbooked(text: str, *, is_text: bool) -> bool:
-    """Return whether a payee, or a word of a short text, sounds unbooked."""
+    """Return whether a payee, or a word of a short text, suggests "not booked"."""
     if is_text or _ALL_UNBOOKED.fullmatch(text):
         return bool(_ALL_UNBOOKED.fullmatch(text))
     return len(text.split()) <= _MAX_WORDS and bool(_SOME_UNBOOKED.search(text))
 
 
 def booking_advice(column: str, cell: str, decided: Mapping[str, Sequence[str]], *, may_book: bool = True) -> str:
-    """Advise how to leave rows with a text out, and how to book them."""
+    """Write how to leave out rows with a text, and how to book them."""
     texts = [*decided.get(column, ()), cell]
     out = f"not_booked={_argument_text({**decided, column: texts})} leaves such rows out"
     if not may_book:
@@ -394,5 +394,5 @@ def booking_advice(column: str, cell: str, decided: Mapping[str, Sequence[str]],
 
 
 def _argument_text(decided: Mapping[str, Sequence[str]]) -> str:
-    """Write decisions as arguments; a single text has no list."""
+    """Write decisions as arguments in Python. A single text is not in a list."""
     return repr({column: texts[0] if len(texts) == 1 else [*texts] for column, texts in decided.items()})

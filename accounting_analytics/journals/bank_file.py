@@ -65,7 +65,7 @@ _BALANCE = re.compile(
     rf"({_BALANCE_TEXT}|(grand |sub ?)?totals?( (debits?|credits?|deposits?|withdrawals?|fees))?|summe|suma|totaal):?",
     re.IGNORECASE,
 )
-"""Texts of rows that have a balance or totals."""
+"""Pattern of texts in rows that have a balance or totals."""
 _TOTAL = re.compile(r"((grand|sub) ?)?totals?( .*)?:?|summe:?|suma:?|totaal:?", re.IGNORECASE)
 _STATED_BALANCE = re.compile(
     r"(opening|starting|beginning|closing|ending) balance( (as of|as at|at|on) .*)?:?|(anfangs|end|schluss)saldo:?",
@@ -75,7 +75,7 @@ _IN_UTC = re.compile(r"\b(UTC|GMT)\b")
 
 
 class BankDays(NamedTuple):
-    """First and last day of a file, and of its books if the opening balance is known."""
+    """First and last day of a file, and the first day of its books if the opening balance is known."""
 
     first: dt.date
     last: dt.date
@@ -119,7 +119,7 @@ def read_bank_file(given: BankFileChoices, books: FileEntries) -> BankDays:
 
 
 def _chosen_rows(file: ExportFile, given: BankFileChoices, books: FileEntries) -> list[ExportRow]:
-    """Return selected rows with text; refuse repeated headings of other tables."""
+    """Return selected rows that have text. Refuse repeated headings, below which another table begins."""
     chosen = []
     others = 0
     for row in file.rows:
@@ -166,7 +166,7 @@ def _direction_readings(columns: Sequence[str], shown: str, sides: Mapping[str, 
 
 
 class _BankRowReader:
-    """Reads rows: entries, balances, totals that agree, and texts without an amount."""
+    """Reader of rows, which are entries, balances, totals that agree, or texts without an amount."""
 
     def __init__(self, given: BankFileChoices, books: FileEntries) -> None:
         self._given, self._books = given, books
@@ -181,7 +181,7 @@ class _BankRowReader:
         self.balances: list[StatedBalance] = []
 
     def notes(self) -> list[str]:
-        """Note the rows that were left out."""
+        """Write notes on rows that were left out."""
         named = (
             (self._totals, "rows of totals agree with the rows above them"),
             (self._zeros, "rows of 0.00 were left out"),
@@ -190,7 +190,7 @@ class _BankRowReader:
         return [f"{what}: {_first_few(places)}" for places, what in named if places]
 
     def refuse_second_account(self, rows: Sequence[tuple[ExportRow, BankRow]]) -> None:
-        """Refuse rows below a text whose days begin again: another account."""
+        """Refuse rows whose days begin again below a text, because they are of another account."""
         direction = 0
         for (row, above), (next_row, below) in pairwise(rows):
             step = (below.day > above.day) - (below.day < above.day)
@@ -205,7 +205,7 @@ class _BankRowReader:
                     )
 
     def read(self, row: ExportRow) -> BankRow | None:
-        """Return the entry or balance of a row; None for other rows."""
+        """Return the entry or balance of a row, or None for other rows."""
         try:
             return self._read(row)
         except (ValueError, AmountError) as error:
@@ -240,14 +240,14 @@ class _BankRowReader:
         return BankRow(row.place, date, moment, day, text, payee, moved, units, bool(moved), entry_id, is_sum)
 
     def _moment(self, date: str) -> dt.date | dt.datetime:
-        """Read the moment of a cell, in UTC if the heading names it."""
+        """Read the day or moment of a cell, in UTC if the heading says so."""
         moment = self._days.moment(date)
         if self._is_utc and isinstance(moment, dt.datetime) and moment.tzinfo is None:
             return moment.replace(tzinfo=dt.UTC)
         return moment
 
     def _read_without_amount(self, row: ExportRow) -> None:
-        """Leave out a row that names a balance; refuse any other."""
+        """Leave out a row that names a balance. Refuse any other row without an amount."""
         for column in self._given.text:
             if _BALANCE.fullmatch(row.cells[column]):
                 self._texts[row.line] = f"{row.place} {row.texts()}"
@@ -257,7 +257,7 @@ class _BankRowReader:
         raise ValueError(f"it has no amount ({row.texts()}): {out}")
 
     def _read_texts(self, row: ExportRow) -> tuple[str, str]:
-        """Return all texts of a row, and the first, its payee."""
+        """Return all texts of a row, and its first text, which is the payee."""
         texts = [cell for column in self._given.text if (cell := row.cells[column])]
         return ", ".join(texts), texts[0] if texts else ""
 
@@ -280,7 +280,7 @@ class _BankRowReader:
         return sum(_signed(number, directions[column], filled[column]) for column, number in moved.items())
 
     def _refuse_marks(self, cell: str, word: str, place: str) -> None:
-        """Refuse marked (CR, DR) and unmarked amounts of the same direction."""
+        """Refuse amounts with a mark (CR or DR) and without one, if both would have the same direction."""
         side = side_of(cell)
         if side not in self._marked:
             self._marked[side] = f"{quote(cell)} ({place})"
@@ -292,7 +292,7 @@ class _BankRowReader:
             )
 
     def _refuse_balance_as_payment(self, row: ExportRow, units: int) -> None:
-        """Refuse a row named as a balance until a person decides."""
+        """Refuse a row whose text names a balance, unless a person has decided."""
         for column in self._given.text:
             cell, decided = row.cells[column], self._given.not_booked or {}
             if units and _BALANCE.fullmatch(cell) and not (column in decided and not decided[column]):
@@ -311,7 +311,7 @@ class _BankRowReader:
             raise ValueError(f"{self._given.entry_id} {quote(identifier)} {why}: each row has its own")
 
     def _read_dayless(self, row: ExportRow, filled: Mapping[str, str], balance: str) -> None:
-        """Take a row without a day as totals, balance or text."""
+        """Read a row without a day as totals, a balance or a text."""
         label = next((cell for cell in row.cells.values() if cell), "")
         if filled:
             self._check_totals(row, filled)
@@ -323,7 +323,7 @@ class _BankRowReader:
             self._texts[row.line] = f"{row.place} {row.texts()}"
 
     def _check_totals(self, row: ExportRow, filled: Mapping[str, str]) -> None:
-        """Refuse amounts without a day that are not totals of rows above."""
+        """Refuse amounts without a day that are not totals of the rows above."""
         texts = [row.cells[column] for column in self._given.text if row.cells[column]]
         decided = self._given.not_booked or {}
         date = self._given.date or ""
@@ -344,7 +344,7 @@ class _BankRowReader:
 
 
 def _first_few(places: Sequence[str]) -> str:
-    """List the first places and count the others."""
+    """List the first few places, and count the others."""
     more = len(places) - _MAX_NAMED
     return ", ".join(places[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -366,7 +366,7 @@ def _directions(given: BankFileChoices, row: ExportRow) -> dict[str, str]:
 
 
 def _signed(units: int, word: str, cell: str) -> int:
-    """Sign units so that money that comes in is positive."""
+    """Give units their sign: money that comes in is positive."""
     side = side_of(cell)
     if word in {"minus is out", "minus is in"}:
         return units if side or word == "minus is out" else -units
@@ -422,7 +422,7 @@ def _add_entries(
 
 
 def _start_of(day: dt.date, books: FileEntries) -> dt.date:
-    """Return a day's midnight; the day, meaning noon, if clocks skip it."""
+    """Return the midnight of a day, or the day itself, which means noon, if clocks skip midnight."""
     midnight = dt.datetime.combine(day, dt.time())
     try:
         books.instants.parse(midnight)
@@ -432,5 +432,5 @@ def _start_of(day: dt.date, books: FileEntries) -> dt.date:
 
 
 def normal_side(account: str) -> int:
-    """Return 1 for an account with debit balance, -1 for credit."""
+    """Return 1 for an account with a normal debit balance, -1 for a normal credit balance."""
     return 1 if type_of_path(account) == LedgerType.ASSET else -1

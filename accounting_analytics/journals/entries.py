@@ -51,8 +51,8 @@ class NewTag(msgspec.Struct, frozen=True, order=True, gc=False):
 class NewLine(msgspec.Struct, frozen=True, gc=False):
     """One line of a journal entry, in signed minor units: a debit is positive, and zero is a debit.
 
-    Its ledger is named by id, or by the name in its file. Only a line on a ledger with a financial account type has a
-    transaction; one is created there if none is given.
+    The ledger is named by its id, or by its name in the file. Only a line on a ledger with a financial account type has
+    a transaction. If none is given, it is created.
     """
 
     ledger_id: str
@@ -119,14 +119,14 @@ def derived_id(prefix: str, *texts: str) -> str:
 
 
 def is_valid_id(identifier: str) -> bool:
-    """Return whether a text can be an id; others need no query."""
+    """Return whether a text can be an id. Other texts need no query."""
     if not isinstance(identifier, str) or not 0 < len(identifier) <= MAX_LENGTH:
         return False
     return identifier not in {".", ".."} and "/" not in identifier and identifier.isprintable()
 
 
 def check_id(identifier: str, what: str) -> str:
-    """Return an id; refuse one that a URL path cannot contain."""
+    """Return an id. Refuse an id that a URL path cannot contain."""
     if not is_valid_id(identifier):
         raise PostingRefusedError(
             f"{what} id {str(identifier)[:60]!r} cannot be used: "
@@ -136,7 +136,7 @@ def check_id(identifier: str, what: str) -> str:
 
 
 def check_text(value: str, what: str, *, most: int | None = None) -> str:
-    """Return a text; refuse excess length, and characters no database stores."""
+    """Return a text. Refuse a text that is too long, or has characters that no database stores."""
     if not isinstance(value, str) or "\0" in value or not (value.isascii() or _is_unicode(value)):
         raise PostingRefusedError(f"{what} must be Unicode text without NUL characters")
     if most is not None and len(value) > most:
@@ -145,7 +145,7 @@ def check_text(value: str, what: str, *, most: int | None = None) -> str:
 
 
 def _is_unicode(value: str) -> bool:
-    """Return whether UTF-8 can encode a text; lone surrogates it cannot."""
+    """Return whether UTF-8 can encode a text. It cannot encode lone surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -154,7 +154,7 @@ def _is_unicode(value: str) -> bool:
 
 
 def to_units(amount: Decimal, scale: int) -> int:
-    """Convert an amount to minor units; refuse fractions and over 18 digits."""
+    """Convert an amount to minor units. Refuse fractions, and more than 18 digits."""
     if not isinstance(amount, Decimal):
         raise AmountError(f"an amount is a Decimal, not {amount!r}")
     if not amount.is_finite():

@@ -1,7 +1,7 @@
 """Rows and amounts of files that banks and accounting programs export.
 
-Cells are text, never floats. A cell that cannot be read with the stated decimal mark is refused, with its reading by
-another mark.
+Cells are text, never floats. If a cell cannot be read with the stated decimal mark, it is refused, and the message
+shows its amount by another mark.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SIGNS = {
     "ZŁ": ("PLN",),
     "FR.": ("CHF",),
 }
-"""Currencies of the signs beside amounts; a dollar sign has many currencies."""
+"""Currencies of the signs beside amounts. A dollar sign has several currencies."""
 _CURRENCY = "|".join([*map(re.escape, _SIGNS), r"\$", "[A-Z]{3}"])
 _CODES = re.compile(
     "USD|EUR|GBP|JPY|CNY|INR|BRL|SEK|NOK|DKK|PLN|CHF|CAD|AUD|NZD|SGD|HKD|MXN|ZAR|CZK|HUF|RON|TRY|THB|KRW|IDR|MYR|PHP|ILS"
@@ -71,16 +71,16 @@ _AMOUNT = re.compile(
 )
 _SIDE = re.compile(r"[0-9.,) ](CR|DR)\.?$", re.IGNORECASE)
 _EXCEL_TEXT = re.compile(r"=\"(.*)\"|'(?=[-+=\d])(.*)")
-"""Cells that Excel keeps as text, such as ="00123"."""
+"""Pattern of cells that Excel keeps as text, such as ="00123"."""
 _NO_AMOUNT = {"-", "--", "\N{EN DASH}", "\N{EM DASH}", "\N{MINUS SIGN}"}
 """Cells that mean "no amount"."""
 _MAX_SHOWN = 12
 _AMBIGUOUS_DIGITS = 3
-"""This number of digits after a mark may be a group of thousands."""
+"""Number of digits after a mark that may be a group of thousands."""
 
 
 class ExportRow(NamedTuple):
-    """A row: its line in the file, trimmed cells by heading, and number of cells."""
+    """A row: its text line in the file, trimmed cells by heading, and number of cells."""
 
     line: int
     cells: Mapping[str, str]
@@ -88,7 +88,7 @@ class ExportRow(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Name of the line in messages."""
+        """Name of the row's text line in messages."""
         return f"line {self.line}"
 
     @property
@@ -102,7 +102,7 @@ class ExportRow(NamedTuple):
 
 
 class ExportFile(NamedTuple):
-    """A file: lines above the headings, headings with their line, and rows below."""
+    """A file: text lines above the headings, the headings with their text line, and rows below."""
 
     above: Sequence[tuple[int, Sequence[str]]]
     line: int
@@ -113,7 +113,7 @@ class ExportFile(NamedTuple):
 def read_export(
     path: Path, headings: Iterable[Collection[str]], errors: FileErrors, encoding: str = "utf-8"
 ) -> ExportFile:
-    """Read the rows below the first line with these headings, in any form."""
+    """Read the rows below the first text line that has these headings, in any form."""
     text, wanted = _decode(path, errors, encoding), [{*forms} for forms in headings]
     tables = [_Table.of(text, separator) for separator in _SEPARATORS if separator in text] or [_Table.of(text, ",")]
     found = [(table, at) for table in tables if (at := table.heading(wanted)) is not None]
@@ -132,7 +132,7 @@ def read_export(
 
 
 class _Table(NamedTuple):
-    """Numbered lines of a text, split by a separator, until an invalid line."""
+    """Numbered lines of a text, which a separator splits, up to an invalid line."""
 
     lines: list[tuple[int, list[str]]]
     problem: str = ""
@@ -156,13 +156,13 @@ class _Table(NamedTuple):
         return next((number for number, cells in lines if wanted and all(forms & cells for forms in wanted)), None)
 
     def likely(self) -> list[str]:
-        """Find the longest line of cells without digits, the likely headings."""
+        """Find the text line with the most cells without digits, which are likely the headings."""
         texts = [[cell for cell in cells if cell and not re.search(r"\d", cell)] for _, cells in self.lines]
         return max(texts, key=len, default=[])
 
 
 def _plain(cell: str) -> str:
-    """Normalize a cell; remove the marks by which Excel keeps it text."""
+    """Normalize a cell, and remove the marks by which Excel keeps it as text."""
     text = " ".join(cell.split())
     match = _EXCEL_TEXT.fullmatch(text) if text[:1] in {"=", "'"} else None
     return (match[1] or match[2] or "").strip() if match else text
@@ -214,15 +214,15 @@ def _row(line: int, cells: Sequence[str], names: Sequence[str], errors: FileErro
 
 
 class AmountCells:
-    """Reads amounts with a stated decimal mark, in whole minor units of a currency."""
+    """Reader of amounts with a stated decimal mark, in whole minor units of a currency."""
 
     def __init__(self, decimal_mark: str, currency: str, scale: int) -> None:
         self.mark, self._currency, self._scale = decimal_mark, currency, scale
 
     def units(self, cell: str) -> int:
-        """Return the minor units of a cell; refuse unreadable ones.
+        """Return the minor units of a cell. Refuse a cell that cannot be read.
 
-        A minus, brackets or DR make them negative.
+        A minus, brackets or DR make the amount negative.
         """
         try:
             return self._parse(cell, self.mark)
@@ -235,14 +235,14 @@ class AmountCells:
             ) from None
 
     def reading(self, cell: str, mark: str) -> str:
-        """Format the amount of a cell by a decimal mark; empty if unreadable."""
+        """Format the amount that a cell has by a decimal mark, or return "" if it cannot be read."""
         try:
             return format_amount(from_minor_units(self._parse(cell, mark), self._scale))
         except ValueError:
             return ""
 
     def _parse(self, cell: str, mark: str) -> int:
-        """Parse minor units; an error completes a sentence of the caller."""
+        """Parse minor units. The text of an error completes a sentence of the caller."""
         match = _AMOUNT.fullmatch(cell.upper())
         if match is None or bool(match["open"]) != bool(match["close"]):
             raise ValueError
@@ -262,7 +262,7 @@ class AmountCells:
         return -units if signs and signs[0] not in {"+", "CR"} else units
 
     def _of_digits(self, whole: str, fraction: str) -> int:
-        """Convert digits to minor units; refuse a fraction beyond the scale."""
+        """Convert digits to minor units. Refuse more fraction digits than the scale."""
         if len(whole) > MAX_DIGITS - self._scale:
             raise ValueError(f" ({len(whole)} digits before the mark, and the books have {MAX_DIGITS - self._scale})")
         if len(fraction) <= self._scale:
@@ -274,7 +274,7 @@ class AmountCells:
 
 
 def side_of(cell: str) -> str:
-    """Return CR or DR if written beside an amount; else empty text."""
+    """Return CR or DR if it is written beside an amount, else ""."""
     match = _SIDE.search(cell)
     return match[1].upper() if match else ""
 
@@ -287,12 +287,12 @@ def currency_in(heading: str) -> tuple[str, ...]:
 
 
 def has_amount(cell: str) -> bool:
-    """Return whether a cell has an amount; a dash means none."""
+    """Return whether a cell has an amount. A dash means none."""
     return bool(cell) and cell not in _NO_AMOUNT
 
 
 def _without_groups(whole: str, mark: str) -> str:
-    """Remove valid separators of groups; return an invalid text unchanged."""
+    """Remove valid separators of groups. An invalid text is returned unchanged."""
     if whole.isdigit():
         return whole
     between = {character for character in whole if not character.isdigit()}
@@ -300,7 +300,7 @@ def _without_groups(whole: str, mark: str) -> str:
         return whole or "0"
     for group in between:
         shapes = [rf"\d{{1,3}}({re.escape(group)}\d{{3}})+"]
-        shapes += [r"\d{1,2}(,\d{2})+,\d{3}"] if group == "," else []  # as in India
+        shapes += [r"\d{1,2}(,\d{2})+,\d{3}"] if group == "," else []  # groups of two digits, as in India
         if not any(re.fullmatch(shape, whole) for shape in shapes):
             return whole
         whole = whole.replace(group, "")
@@ -308,7 +308,7 @@ def _without_groups(whole: str, mark: str) -> str:
 
 
 class StatedForms(NamedTuple):
-    """Stated forms of cells; None is not stated."""
+    """Stated forms of cells. None means not stated."""
 
     date_order: str | None
     decimal_mark: str | None
@@ -316,7 +316,7 @@ class StatedForms(NamedTuple):
     scale: int
 
     def missing(self, days: Sequence[tuple[str, str]], amounts: Sequence[tuple[str, str]]) -> Iterator[str]:
-        """Describe missing decisions, with the readings of cells and their lines."""
+        """Describe missing decisions, with the possible readings of cells and their text lines."""
         if days and self.date_order not in DATE_ORDERS:
             yield f"date_order= for {at_lines(days)}: {day_readings([cell for _, cell in days])}"
         if amounts and self.decimal_mark not in DECIMAL_MARKS:
@@ -333,5 +333,5 @@ class StatedForms(NamedTuple):
 
 
 def at_lines(cells: Iterable[tuple[str, str]]) -> str:
-    """List cells with their lines."""
+    """List cells with their text lines."""
     return ", ".join(f"{quote(cell)} ({place})" for place, cell in cells)

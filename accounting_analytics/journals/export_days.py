@@ -31,13 +31,13 @@ _SHOWN = 3
 
 
 class DayCells:
-    """Reads days, with or without a time, in a stated order of day, month and year."""
+    """Reader of days, with or without a time, in a stated order of day, month and year."""
 
     def __init__(self, order: str) -> None:
         self._order = order
 
     def moment(self, cell: str) -> dt.date | dt.datetime:
-        """Read a day, or a moment with time; refuse another order."""
+        """Read a day, or a day with a time. Refuse another order."""
         found = read_moment(cell, self._order)
         if found is None:
             others = {order: read_moment(cell, order) for order in DATE_ORDERS if order != self._order}
@@ -48,7 +48,7 @@ class DayCells:
 
 @lru_cache(maxsize=_MAX_MOMENTS)
 def read_moment(cell: str, order: str) -> dt.date | dt.datetime | None:
-    """Read a day or a moment in an order; None if it is neither."""
+    """Read a day, or a day with a time, in an order, or return None if the cell is neither."""
     time = _TIME.search(cell)
     day = _read_day(cell[: time.start()] if time else cell, order)
     if day is None or time is None:
@@ -64,7 +64,7 @@ def read_moment(cell: str, order: str) -> dt.date | dt.datetime | None:
 
 
 def _offset(text: str | None) -> dt.tzinfo | None:
-    """Read the UTC offset of a time; None without one."""
+    """Read the UTC offset of a time, or return None without an offset."""
     if not text:
         return None
     if text.isalpha():
@@ -97,7 +97,7 @@ def _read_day(text: str, order: str) -> dt.date | None:
 
 
 def _full_year(year: str) -> int:
-    """Read a year; two digits mean 1969 to 2068, as in POSIX."""
+    """Read a year. Two digits mean 1969 to 2068, as in POSIX."""
     if len(year) > 2:  # noqa: PLR2004 (digits of a year)
         return int(year)
     return int(year) + (2000 if int(year) < _FIRST_OF_1900 else 1900)
@@ -108,7 +108,7 @@ def _shown(moment: dt.date) -> str:
 
 
 def day_readings(cells: Sequence[str]) -> str:
-    """Describe the meaning of cells in each order."""
+    """Describe which days cells mean in each order."""
     found = {order: [read_moment(cell, order) for cell in cells] for order in DATE_ORDERS}
     texts = [
         f"{quote(order)} reads {', '.join(map(_shown, filter(None, days)))}"
@@ -119,7 +119,7 @@ def day_readings(cells: Sequence[str]) -> str:
 
 
 class ReadDay(NamedTuple):
-    """A day, the cell that it was read from, and its line."""
+    """A day, the cell from which it was read, and the text line of the cell."""
 
     place: str
     cell: str
@@ -127,9 +127,9 @@ class ReadDay(NamedTuple):
 
 
 def check_days(days: Sequence[ReadDay], order: str, period: Period | None, errors: FileErrors) -> list[str]:
-    """Refuse days outside the period, or days sorted only by another order.
+    """Refuse days outside the period, or days that are sorted only if they are read in another order.
 
-    The second is refused only without a period. A note names another order by which all cells are days too.
+    Sorting is checked only without a period. A note names another order in which all cells are also days.
     """
     if period is not None:
         for read_day in days:
@@ -159,7 +159,7 @@ def check_days(days: Sequence[ReadDay], order: str, period: Period | None, error
 
 
 def _days_by(order: str, days: Sequence[ReadDay]) -> list[dt.date] | None:
-    """Read all cells by an order; None if any is not a day."""
+    """Read all cells in an order, or return None if a cell is not a day."""
     read = []
     for read_day in days:
         moment = read_moment(read_day.cell, order)

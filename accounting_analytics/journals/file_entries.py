@@ -1,4 +1,4 @@
-"""Journal entries of a file, added line by line, and the problems of the file."""
+"""Journal entries of a file, to which lines are added one by one, and the problems of the file."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def is_currency_code(text: str | None) -> bool:
 class ReadOptions(NamedTuple):
     """Options for reading a file of books, as the import and ``open_journal`` describe them.
 
-    The suffix ends the ids of all that is created, so that they differ between instances. Refusals state the outcome
-    for the rest.
+    All new ids end with the suffix, so that they differ between instances. Refusals state the outcome for the whole
+    file.
     """
 
     time_zone: str = "UTC"
@@ -65,14 +65,14 @@ class Problem(NamedTuple):
 
 
 class FileErrors:
-    """Collects the problems of a file; a message names the first and counts the others."""
+    """Collector of the problems of a file. The message names the first problems and counts the others."""
 
     def __init__(self, path: Path, outcome: str) -> None:
         self._path, self._outcome = path, outcome
         self._problems: list[Problem] = []
 
     def add(self, location: str, problem: str, *, date: str = "", description: str = "") -> None:
-        """Add a problem; an empty location is the whole file."""
+        """Add a problem. An empty location means the whole file."""
         self._problems.append(Problem(self._path.name, location, date, description, problem))
 
     def fail(self, problem: str, location: str = "") -> NoReturn:
@@ -94,12 +94,12 @@ class FileErrors:
 
 
 class FileEntries:
-    """Journal entries of a file, in the order of their first lines; readers add line by line.
+    """Journal entries of a file, in the order of their first lines. Readers add lines one by one.
 
-    Lines name their ledgers as the file does. Entries and their first lines are found by the id in the file. `accounts`
-    has the first line of each account, `transactions` the lines that state a transaction. Accounts that are `padded`
-    have a line of a ``pad`` of beancount. Accounts that are `named` may have no line. All amounts of a journal are in
-    its `commodity`.
+    Lines name their ledgers as the file does. Entries and their first text lines are found by the id in the file.
+    `accounts` maps accounts to their first text line, and `transactions` are the text lines that state a transaction.
+    `padded` accounts have a line from a ``pad`` of beancount. `named` accounts may have no line. All amounts of a
+    journal are in its `commodity`.
     """
 
     def __init__(self, path: Path, options: ReadOptions = ReadOptions()) -> None:  # noqa: B008 (immutable)
@@ -126,7 +126,7 @@ class FileEntries:
             self.errors.fail(f"it cannot be read ({error.strerror})")
 
     def choose_currency(self, stated: str | None) -> str | None:
-        """Return the stated currency, or that of the file; refuse different codes."""
+        """Return the stated currency, else the currency of the file. Refuse different codes."""
         of_file = self.commodity if is_currency_code(self.commodity) else None
         if of_file and is_currency_code(stated) and stated != of_file:
             self.errors.fail(
@@ -159,7 +159,7 @@ class FileEntries:
     ) -> None:
         """Add the problem of an unreadable line.
 
-        Its entry lacks the line; without an id, any entry may lack it.
+        The entry with the id lacks this line. Without an id, any entry may lack it.
         """
         self.errors.add(location, problem, date=date, description=description)
         self._unread.add(entry_id.strip())
@@ -206,7 +206,7 @@ class FileEntries:
             self._add_problem(self.locations[entry_id], problem, entry)
 
     def _check_parts(self, entry_id: str, lines: Sequence[NewLine], parts: list[tuple[int, str]]) -> None:
-        """Refuse an entry whose lines are repeated, as in a doubled file."""
+        """Refuse an entry whose lines are repeated, for example because the file was doubled."""
         starts = [0, *(start for start, _ in parts), len(lines)]
         first, *others = (lines[start:end] for start, end in pairwise(starts))
         if all(other == first for other in others) and not sum(line.units for line in first):
@@ -222,9 +222,9 @@ class FileEntries:
 
 
 class InstantParser:
-    """Parses dates and times, each distinct value once, in a time zone unless they have an offset.
+    """Parser of dates and times in a time zone, unless they have an offset. Each distinct value is parsed once.
 
-    `midnights` says how to read instants with an offset that are all midnights of UTC: as ``days`` or ``instants``.
+    `midnights` says how to read instants with an offset if all are midnights in UTC: as ``days`` or as ``instants``.
     """
 
     def __init__(self, time_zone: str, midnights: str | None = None) -> None:
@@ -236,7 +236,7 @@ class InstantParser:
         self._parsed: dict[object, dt.datetime] = {}
 
     def parse(self, value: object) -> dt.datetime:
-        """Convert a date or time to UTC; refuse ambiguous or skipped times."""
+        """Convert a date or time to UTC. Refuse local times that are ambiguous or that clocks skip."""
         instant = self._parsed.get(value)
         if instant is None:
             instant = self._parsed[value] = self._to_utc(value)
@@ -263,7 +263,7 @@ class InstantParser:
             raise ValueError(f"datetime {str(value)!r} is outside the calendar") from None
 
     def ambiguous_midnight(self) -> dt.datetime | None:
-        """Return the first instant if all may be days at midnight of UTC."""
+        """Return the first instant if all instants are midnights in UTC and may mean days."""
         first = self._earliest
         if self._midnights is not None or first is None or not self._are_midnights:
             return None

@@ -1,4 +1,4 @@
-"""Journals that hledger, or bean-check with bean-query, read.
+"""Reading of journals by hledger, or by bean-check with bean-query.
 
 Their entries are converted at their prices to one commodity, rounded, and balanced.
 """
@@ -51,12 +51,12 @@ _QUERY = (
     "SELECT id, filename, lineno, date, flag, payee, narration, account, str(number) AS number, currency, "
     "str(number(weight)) AS value, currency(weight) AS value_currency, posting_flag"
 )
-"""Numbers as text have all their digits; as numbers they would be rounded for display."""
+"""Query that returns numbers as text, with all digits. As numbers they would be rounded for display."""
 _PAD = "P"
 """Flag of the entries that beancount creates from a directive ``pad``."""
 _BEANCOUNT_PROBLEM = re.compile(r"(.+?):(\d+):\s+(.*)")
 ROUNDING = "equity:rounding"
-"""Account of the remainders of rounded conversions."""
+"""Account for the remainders of rounded conversions."""
 VIRTUAL = "equity:virtual"
 """Account that balances unbalanced virtual postings."""
 _MAX_NAMED = 5
@@ -76,11 +76,11 @@ class PricedPosting(NamedTuple):
     comment: str = ""
     is_reviewed: bool = False
     date: str = ""
-    """Day of the posting, if the journal states one besides the day of the entry."""
+    """Day of the posting, if the journal states one in addition to the day of the entry."""
 
     @property
     def is_converted(self) -> bool:
-        """True if it has a price or cost."""
+        """True if the posting has a price or cost."""
         return self.commodity != self.value_commodity
 
 
@@ -93,7 +93,7 @@ class JournalEntry(NamedTuple):
     postings: list[PricedPosting]
 
     def days(self) -> list[str]:
-        """Return the days of its postings; the entry's day is the default."""
+        """Return the days of the postings. A posting without a day has the day of the entry."""
         return sorted({posting.date or self.date for posting in self.postings if posting.value} or {self.date})
 
     def __str__(self) -> str:
@@ -118,7 +118,7 @@ def read_hledger_journal(path: Path, books: FileEntries) -> None:
 
 
 def _run_hledger(command: list[str], path: Path, errors: FileErrors) -> str:
-    """Run hledger with an empty home folder, without settings of the user."""
+    """Run hledger with an empty home folder, so that settings of the user have no effect."""
     with TemporaryDirectory() as home:
         environment = {"HOME": home, "XDG_CONFIG_HOME": home, "LEDGER_FILE": ""}
         finished = run_program(
@@ -133,7 +133,7 @@ def _run_hledger(command: list[str], path: Path, errors: FileErrors) -> str:
 
 
 def _secondary_date_notes(transactions: list[dict[str, Any]]) -> list[str]:
-    """Note that secondary dates were left out, as in hledger's own reports."""
+    """Write a note that secondary dates were left out, as in hledger's own reports."""
     count = sum(
         bool(transaction["tdate2"] or any(posting["pdate2"] for posting in transaction["tpostings"]))
         for transaction in transactions
@@ -168,7 +168,7 @@ def _hledger_posting(
 ) -> PricedPosting:
     quantity, commodity = _quantity(amount), amount["acommodity"]
     value, value_commodity = quantity, commodity
-    cost = amount.get("acost") or amount.get("aprice")  # hledger calls it cost since version 1.41
+    cost = amount.get("acost") or amount.get("aprice")  # hledger names this field cost since version 1.41
     if cost:
         price, value_commodity = _quantity(cost["contents"]), cost["contents"]["acommodity"]
         is_unit = cost["tag"].startswith("Unit")
@@ -189,7 +189,7 @@ def _hledger_posting(
 
 
 def _quantity(amount: dict[str, Any]) -> Decimal:
-    """Return the exact quantity from decimal digits, not from its float."""
+    """Return the exact quantity from its decimal digits, not from the float."""
     quantity = amount["aquantity"]
     return EXACT.scaleb(Decimal(quantity["decimalMantissa"]), -quantity["decimalPlaces"])
 
@@ -228,7 +228,7 @@ def _beancount_posting(row: dict[str, str], location: str) -> PricedPosting:
 
 
 def _run_beancount(name: str, options: list[str], path: Path, errors: FileErrors, *arguments: str) -> str:
-    """Run a program on a file; collect its problems as errors."""
+    """Run a program on a file, and collect the problems that it reports as errors."""
     program = find_program(name)
     if program is None:
         errors.fail(f"a beancount file is read with {name}, and it is not installed; {_INSTALL_BEANCOUNT}")
@@ -246,7 +246,7 @@ def _run_beancount(name: str, options: list[str], path: Path, errors: FileErrors
 
 
 def _add_journal(books: FileEntries, entries: Sequence[JournalEntry], types: Mapping[str, str]) -> None:
-    """Add a journal's lines in one commodity; `types` declares account types."""
+    """Add a journal's lines in one commodity. `types` has the account types that the journal declares."""
     identified = _in_commodity(_without_virtual(_identified(entries), books), books)
     zeros = [entry for entry in identified.values() if len(entry.postings) == 1 and not entry.postings[0].value]
     if zeros:
@@ -257,7 +257,7 @@ def _add_journal(books: FileEntries, entries: Sequence[JournalEntry], types: Map
 
 
 def _identified(entries: Iterable[JournalEntry]) -> dict[str, JournalEntry]:
-    """Key entries by a digest of their postings; number equal entries."""
+    """Map a digest of its postings to each entry. Equal entries also get a number."""
     counts: Counter[str] = Counter()
     ids = {}
     for entry in entries:
@@ -269,13 +269,13 @@ def _identified(entries: Iterable[JournalEntry]) -> dict[str, JournalEntry]:
 
 
 def _posting_text(entry: JournalEntry, posting: PricedPosting) -> str:
-    """Write a posting for its entry's digest; 1.50 and 1.5 are equal."""
+    """Write a posting for the digest of its entry, in which 1.50 and 1.5 are equal."""
     quantity = f"{posting.quantity.normalize():f}"
     return f"{entry.date}\x1f{entry.description}\x1f{posting.account}\x1f{quantity}\x1f{posting.commodity}"
 
 
 def _without_virtual(entries: dict[str, JournalEntry], books: FileEntries) -> dict[str, JournalEntry]:
-    """Drop virtual postings, or keep and balance them, as the options say."""
+    """Leave out virtual postings, or keep and balance them, as the options say."""
     postings = [posting for entry in entries.values() for posting in entry.postings]
     count = sum(posting.is_virtual for posting in postings)
     if count and not books.options.virtual:
@@ -314,7 +314,7 @@ def _counterparts(entry: JournalEntry) -> list[PricedPosting]:
 
 
 def _in_commodity(entries: dict[str, JournalEntry], books: FileEntries) -> dict[str, JournalEntry]:
-    """Keep entries in the selected or only commodity; zeros belong to any."""
+    """Keep entries in the selected or only commodity. A zero belongs to any commodity."""
     commodity = books.options.commodity
     postings = [posting for entry in entries.values() for posting in entry.postings]
     counts = Counter(posting.value_commodity for posting in postings if posting.value_commodity or posting.value)
@@ -417,14 +417,14 @@ def _line(
 
 
 def _rounded(posting: PricedPosting, changes: defaultdict[str, Decimal], books: FileEntries) -> int:
-    """Round a posting to minor units; add the change to its account."""
+    """Round a posting to minor units, and add the difference to `changes` of its account."""
     rounded = EXACT.quantize(posting.value, _quantum(books.options.scale))
     changes[posting.account] = EXACT.add(changes[posting.account], EXACT.subtract(rounded, posting.value))
     return to_units(rounded, books.options.scale)
 
 
 def _exact(posting: PricedPosting, books: FileEntries) -> int:
-    """Convert a posting to minor units; refuse to lose a digit."""
+    """Convert a posting to minor units. Refuse an amount that would lose a digit."""
     scale = books.options.scale
     parsed = parse_amount(posting.value, MAX_SCALE)
     amount = EXACT.quantize(parsed.amount, _quantum(scale))
@@ -442,7 +442,7 @@ def _quantum(scale: int) -> Decimal:
 
 
 def _tolerance(entry: JournalEntry, scale: int) -> int:
-    """Allow each posting one unit of the least exact amount."""
+    """Return the tolerance of an entry: for each posting, one unit of the least exact amount."""
     exponents = [
         int(posting.value.as_tuple().exponent)
         for posting in entry.postings
@@ -452,7 +452,7 @@ def _tolerance(entry: JournalEntry, scale: int) -> int:
 
 
 def _note_rounding(changes: Mapping[str, Decimal], remainders: Sequence[int], books: FileEntries) -> None:
-    """Note how much rounding changed accounts, and the remainders of entries."""
+    """Write notes on how much rounding changed accounts, and on the remainders of entries."""
     scale = books.options.scale
     changed = sorted(((abs(change), account) for account, change in changes.items() if change), reverse=True)
     if changed:

@@ -42,11 +42,11 @@ _TEXT_COLUMNS = {*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS} - {"datetime", "amount", 
 _DEBIT, _CREDIT = DebitCredit.DEBIT.value, DebitCredit.CREDIT.value
 _PARQUET_MAGIC = b"PAR1"
 _Rows: TypeAlias = "Iterator[tuple[str, Sequence[Any]]]"
-"""Rows of a file as (location, values in the order of the columns); no value is None."""
+"""Rows of a file as (location, values in the order of the columns). No value is None."""
 
 
 def read_line_table(path: Path, books: FileEntries) -> None:
-    """Read the rows of a line table; problems of a row are errors."""
+    """Read the rows of a line table. Problems of rows are collected as errors."""
     errors = books.errors
     columns, rows = _parquet_table(path, errors) if _is_parquet(path) else _csv_table(path, errors)
     _check_columns(columns, errors)
@@ -83,7 +83,7 @@ def _check_columns(columns: tuple[str, ...], errors: FileErrors) -> None:
 
 
 class _RowReader:
-    """Reads rows with given columns into books; parses each distinct amount once."""
+    """Reader of rows with given columns, which parses each distinct amount once."""
 
     def __init__(self, columns: tuple[str, ...], books: FileEntries) -> None:
         self._books, self._units = books, dict[object, int]()
@@ -122,7 +122,7 @@ class _RowReader:
         raise ValueError(f"debit_credit must be 'debit' or 'credit', not {side!r}")
 
     def _parse_amount(self, value: object) -> int:
-        """Parse minor units; refuse float noise, because files contain decimal text."""
+        """Parse minor units. Refuse float noise, because files contain decimal text."""
         scale = self._books.options.scale
         parsed = parse_amount(value, scale)
         if parsed.rounding_noise_removed:
@@ -180,7 +180,7 @@ def _csv_table(path: Path, errors: FileErrors) -> tuple[tuple[str, ...], _Rows]:
 
 
 def _read_csv(path: Path, errors: FileErrors) -> _Rows:
-    """Yield rows with their first line; quoted fields may span lines."""
+    """Yield rows with the number of their first text line. Quoted fields may have several text lines."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, strict=True)
@@ -196,7 +196,7 @@ def _read_csv(path: Path, errors: FileErrors) -> _Rows:
 
 
 def _parquet_table(path: Path, errors: FileErrors) -> tuple[tuple[str, ...], _Rows]:
-    """Read the columns and rows of Parquet; missing values are empty text."""
+    """Read the columns and rows of a Parquet file. Missing values become empty text."""
     try:
         table = pq.read_table(path)
         columns = {name: _parquet_column(name, table[name], errors) for name in table.column_names}
@@ -207,7 +207,7 @@ def _parquet_table(path: Path, errors: FileErrors) -> tuple[tuple[str, ...], _Ro
 
 
 def _parquet_column(name: str, column: pa.ChunkedArray, errors: FileErrors) -> Iterator[Any]:
-    """Return the values of a column; refuse instants finer than microseconds."""
+    """Return the values of a column. Refuse instants finer than microseconds."""
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
     if name in _TEXT_COLUMNS and not is_text:

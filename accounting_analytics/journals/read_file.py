@@ -29,7 +29,7 @@ _OF_JOURNALS = {
 
 
 def read_books(path: Path, options: ReadOptions = ReadOptions()) -> FileEntries:  # noqa: B008 (immutable)
-    """Read and check the accounts and entries of a file; post nothing."""
+    """Read and check the accounts and entries of a file, without posting anything."""
     books = FileEntries(path, options)
     books.require_readable()
     suffix = path.suffix.lower()
@@ -46,7 +46,7 @@ def read_books(path: Path, options: ReadOptions = ReadOptions()) -> FileEntries:
 
 
 def digest_of(path: Path, outcome: str = ReadOptions().outcome) -> str:
-    """Return the SHA-256 of a file; refuse an unreadable one."""
+    """Return the SHA-256 of a file. Refuse a file that cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
