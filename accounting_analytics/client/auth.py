@@ -29,13 +29,13 @@ _NEVER = float("inf")
 
 
 class Credentials:
-    """A token given as text, which cannot be renewed; subclasses are other sources."""
+    """A token given as text, which cannot be renewed. Subclasses have other sources of tokens."""
 
     def __init__(self, token: Secret | None) -> None:
         self._token, self._renew_at = token, _NEVER
 
     def token(self, deadline: Deadline, refused: Secret | None = None) -> Secret:
-        """Return a valid token; renew it if the service refused this one."""
+        """Return a valid token. Renew it if it expires, or if the service refused it (`refused`)."""
         if self._token is None or time.monotonic() >= self._renew_at or self._token == refused:
             self._token = self._issue(deadline)
         return self._token
@@ -45,12 +45,12 @@ class Credentials:
         return
 
     def _issue(self, deadline: Deadline) -> Secret:  # noqa: ARG002 (no request is sent)
-        """Return a new token, if there is a source of new ones."""
+        """Return a new token, if there is a source of new tokens."""
         return self._token  # type: ignore[return-value]  # given at first
 
 
 class TokenFile(Credentials):
-    """A token in a file that only its owner can read; read again when the service refuses the token.
+    """A token in a file that only its owner can read. The file is read again when the service refuses the token.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class TokenFile(Credentials):
 
 
 class ClientCredentials(Credentials):
-    """A token from an OAuth 2.0 token endpoint; renewed before it expires, by one thread for all.
+    """A token from an OAuth 2.0 token endpoint. One thread renews it for all threads before it expires.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class ClientCredentials(Credentials):
         self._sender.close()
 
     def _issue(self, deadline: Deadline) -> Secret:
-        """Request a token once."""
+        """Request a token from the endpoint once."""
         requested_at = time.monotonic()
         try:
             content = self._sender.send(self._request, self._basic, deadline)
@@ -147,7 +147,7 @@ class ClientCredentials(Credentials):
         if issued.token_type.lower() != "bearer":
             kind = quote(self._sender.masked(issued.token_type, self._basic))
             raise self._no_token(f"token_type is {kind}" if issued.token_type else "token_type is missing")
-        # a negative lifetime states no end; the service refuses the token when it has ended
+        # a negative lifetime states no end: the service refuses the token when it has expired
         lifetime = _NEVER if issued.expires_in is None or issued.expires_in < 0 else issued.expires_in
         self._renew_at = requested_at + lifetime - min(_RENEW_EARLY, lifetime / _RENEW_EARLY_SHARE)
         return Secret(token)
@@ -160,7 +160,7 @@ class ClientCredentials(Credentials):
 
 
 class _Issued(msgspec.Struct):
-    """A token, or the reason for its absence."""
+    """A token, or the reason why there is none."""
 
     access_token: str = ""
     token_type: str = ""

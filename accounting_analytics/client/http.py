@@ -61,17 +61,17 @@ if TYPE_CHECKING:
 Answer = TypeVar("Answer")
 
 _log = logging.getLogger("accounting_analytics.client")
-# without this, Python prints warnings to stderr where no logging is configured
+# without this, Python prints warnings to stderr if no logging is configured
 _log.addHandler(logging.NullHandler())
 
 MIB = 1 << 20
 CONNECT_SECONDS = 10.0
-"""Longest time to connect, and again to agree on encryption."""
+"""Longest time in seconds to connect, and then again to agree on encryption."""
 _CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=100)
 _JSON = re.compile(r"application/(?:json|[\w.+-]+\+json)\s*(?:;|$)", re.IGNORECASE)
 _RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)}) - {501, 505, 507}
 _ATTEMPTS_TO_CONNECT = 2
-"""Attempts until the first connection, because then the address is probably wrong."""
+"""Most attempts before the first connection, because the address is probably wrong if it fails."""
 _MAX_WAIT = 120.0
 _FIRST_BACKOFF = 0.1
 _MAX_BACKOFF = 5.0
@@ -89,7 +89,7 @@ _NETWORK_ERRORS: tuple[tuple[type[Exception], type[ServiceError | InputError], s
     (httpx.DecodingError, GarbledAnswerError, "{server} sent a body that cannot be decompressed"),
     (httpx.HTTPError, TransportError, "no complete response from {server} ({kind}: {reason}); {hint}"),
 )
-"""Error class and message for each error of httpx; the first match is used."""
+"""Error class and message for each error of httpx. The first match is used."""
 _STATUS_ERRORS: Mapping[int, tuple[type[StatusError], str]] = {
     HTTPStatus.UNAUTHORIZED: (
         AuthenticationError,
@@ -101,7 +101,7 @@ _STATUS_ERRORS: Mapping[int, tuple[type[StatusError], str]] = {
     HTTPStatus.CONFLICT: (ConflictError, ""),
     HTTPStatus.TOO_MANY_REQUESTS: (RateLimitedError, ""),
 }
-"""Error class of a status, and advice that precedes the reason of the service."""
+"""Error class for each status, and advice that is written before the reason of the service."""
 _REASON_FIELDS = ("message", "display_message", "detail", "error_description", "error", "title")
 _MAX_BODY_BYTES = 65_536
 _MAX_HEADER_BYTES = 16_384
@@ -112,7 +112,7 @@ _MAX_CODE_LENGTH = 100
 
 @dataclass(frozen=True)
 class Request:
-    """A request without its Authorization header; `description` starts every message about it.
+    """A request without its Authorization header. Every message about it begins with `description`.
 
     `if_lost` is added to the error if the request may have been carried out.
     """
@@ -131,7 +131,7 @@ class Request:
 
 
 def check_url(url: str, name: str) -> str:
-    """Return an http(s) address without a trailing slash; refuse anything else."""
+    """Return an http(s) address without a trailing slash. Refuse anything else."""
     try:
         parsed = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
@@ -141,13 +141,13 @@ def check_url(url: str, name: str) -> str:
             f"{name} must not contain a user name or password; give the address alone, like https://ledgers.example.com"
         )
     is_address = parsed.scheme in {"http", "https"} and parsed.host and not parsed.query and not parsed.fragment
-    if not is_address or not 0 < (parsed.port or 1) <= _MAX_PORT:  # the system would take another port
+    if not is_address or not 0 < (parsed.port or 1) <= _MAX_PORT:  # else the system would use another port
         raise ConfigurationError(f"{name} {url!r} is not an http(s) address like https://ledgers.example.com")
     return str(parsed).rstrip("/")
 
 
 def header_text(text: str, name: str, *, encoding: str = "ascii") -> str:
-    """Return text that fits a header; refusals do not repeat possible secrets."""
+    """Return a text that fits a header. The message of a refusal does not repeat the text, which may be a secret."""
     try:
         size = len(text.encode(encoding)) if text.isprintable() and text == text.strip() else 0
     except (AttributeError, UnicodeEncodeError):
@@ -161,11 +161,11 @@ def header_text(text: str, name: str, *, encoding: str = "ascii") -> str:
 
 
 class HttpSender:
-    """Sends requests to the origin of `base_url`.
+    """Sender of requests to the origin of `base_url`.
 
-    A forked process has connections, a rate limit and locks of its own: on a connection of its parent it may read the
+    A forked process gets its own connections, rate limit and locks. On a connection of its parent, it could read the
     response to a request of the parent, and a lock that another thread held during the fork is never released.
-    `setting` is the name of the setting that has the address, and `hidden` are secrets to mask besides the tokens.
+    `setting` is the name of the setting that has the address, and `hidden` are further secrets to mask.
     """
 
     def __init__(
@@ -191,7 +191,7 @@ class HttpSender:
             self._server += f" through the proxy {httpx.URL(proxy).netloc.decode('ascii')}"
 
     def begin_process(self) -> None:
-        """Start a process with its own rate limit and without connections."""
+        """Prepare a new process: with its own rate limit and without connections."""
         self.rate_limiter = RateLimiter(self._requests_per_minute)
         self._lock, self._token_lock = threading.Lock(), threading.Lock()
         self._http = None
@@ -209,14 +209,14 @@ class HttpSender:
         get_token: Callable[..., Secret],
         limits: CallLimits,
     ) -> Answer:
-        """Send a request until it succeeds or fails finally; decode its response.
+        """Send a request until it succeeds or finally fails, and decode the response.
 
-        `get_token` returns a token before a deadline, and a new one, if possible, for a token that the service refused.
+        `get_token` returns a token before a deadline. If the service refused a token, it returns a new one if possible.
         """
         deadline = limits.start()
 
         def token_other_than(refused: Secret | None) -> Secret:
-            # one thread renews the token for all; the others wait until their own deadline at most
+            # one thread renews the token for all; other threads wait until their own deadline at most
             if not self._token_lock.acquire(timeout=min(max(deadline.remaining(), 0.0), threading.TIMEOUT_MAX)):
                 raise DeadlineExceededError(
                     f"{request}: no token within {deadline.seconds:g} seconds; nothing was sent"
@@ -235,7 +235,7 @@ class HttpSender:
                 if token == refused:
                     if token != self._accepted or request.method != "GET":
                         raise
-                    time.sleep(min(_FIRST_BACKOFF, max(deadline.remaining(), 0.0)))  # the token was accepted before
+                    time.sleep(min(_FIRST_BACKOFF, max(deadline.remaining(), 0.0)))  # it was accepted before
                 content = self.send(request, token, deadline, limits.timeout)
             self._accepted = token
             return self._decode(request, content, decode, token)
@@ -248,10 +248,10 @@ class HttpSender:
         was_sent = is_temporary(problem) and not isinstance(problem, RateLimitedError | NoConnectionError)
         if request.if_lost and was_sent:
             problem = with_context(problem, request.if_lost)
-        raise problem.with_traceback(None)  # the steps of an attempt tell the caller nothing
+        raise problem.with_traceback(None)  # the steps of an attempt would not help the caller
 
     def _repeat(self, attempt: Callable[[], Answer], most: int, deadline: Deadline) -> Answer:
-        """Repeat an attempt while it may succeed and limits allow it."""
+        """Repeat an attempt while it may succeed, and limits allow another attempt."""
         for number in itertools.count(1):
             try:
                 return attempt()
@@ -262,17 +262,17 @@ class HttpSender:
             if is_asked and wait > min(_MAX_WAIT, deadline.remaining()):
                 failure = with_context(failure, f"the service asks to wait {wait:.0f} seconds: try again then")
                 break
-            # random, so that threads whose requests failed together do not retry together
+            # a random wait, so that threads whose requests failed together do not retry together
             backoff = random.uniform(0.0, min(_MAX_BACKOFF, _FIRST_BACKOFF * 2**number))  # noqa: S311 (no secret)
             allowed = min(most, _ATTEMPTS_TO_CONNECT) if isinstance(failure, NoConnectionError) else most
             if not is_temporary(failure) or number >= allowed or max(backoff, wait) >= deadline.remaining():
                 break
-            time.sleep(0.0 if is_asked else backoff)  # the rate limiter waits as long as the service asked
+            time.sleep(0.0 if is_asked else backoff)  # the rate limiter already waits as long as the service asked
         failure = with_context(failure, f"no success after {number} attempts") if number > 1 else failure
         raise failure.with_traceback(None)
 
     def send(self, request: Request, token: Secret, deadline: Deadline, timeout: float = float("inf")) -> bytes:
-        """Send a request once, within the rate limit; return its successful body."""
+        """Send a request once, within the rate limit, and return the body of a successful response."""
         self.rate_limiter.acquire(deadline, request)
         own_deadline, is_foreign = deadline.sooner(timeout), _is_foreign.set(False)
         # raised after the except clause, so that no error keeps frames of httpx, whose variables hold the headers
@@ -313,15 +313,15 @@ class HttpSender:
         return content
 
     def _hold_back(self, step: str, request: Request, deadline: Deadline) -> None:
-        """Wait if the service has asked to since the request started.
+        """Wait if the service has asked for a wait since the request started.
 
-        httpcore calls this at each of its steps; connecting takes time.
+        httpcore calls this at each of its steps, because connecting takes time.
         """
         if step.endswith("send_request_headers.started"):
             self.rate_limiter.acquire(deadline, request, has_started=True)
 
     def _open_client(self, request: Request) -> httpx.Client:
-        """Return the httpx client; a forked process creates its own."""
+        """Return the httpx client. A forked process creates its own client."""
         if self._is_closed:
             raise InputError(f"{request}: the client is closed; connect again")
         with self._lock:
@@ -362,13 +362,13 @@ class HttpSender:
         raise self._status_error(request, status, reason, code and self.masked(code, token)[:_MAX_CODE_LENGTH])
 
     def _status_error(self, request: Request, status: int, reason: str, code: str | None) -> StatusError:
-        """Return the error of an unsuccessful status, with the service's reason."""
+        """Make the error for an unsuccessful status, with the reason that the service states."""
         of_any = InvalidRequestError if 400 <= status < 500 else ServerFaultError  # noqa: PLR2004 (errors of the client)
         error_type, advice = _STATUS_ERRORS.get(status, (of_any, ""))
         text = reason or "the service gave no reason"
         if advice and self._setting == "base_url":
             text = f"{advice} (the service: {reason})" if reason else advice
-        if status == HTTPStatus.NOT_FOUND and code is None:  # perhaps a server that does not know the interface
+        if status == HTTPStatus.NOT_FOUND and code is None:  # the server may not have this interface
             text = f"{text}; check the address ({self._setting}) and the ids"
         if 300 <= status < 400:  # noqa: PLR2004 (following it would send the token elsewhere, or a change twice)
             text = f"the service redirects, which is not followed: give the final address as {self._setting}"
@@ -402,7 +402,7 @@ class HttpSender:
         return error_type(f"{request}: {text}")
 
     def _decode(self, request: Request, content: bytes, decode: Callable[[bytes], Answer], token: Secret) -> Answer:
-        """Decode a response; refuse one that breaks the interface."""
+        """Decode a response. Refuse a response that breaks the interface."""
         error_type: type[ProtocolError] = ProtocolError
         try:
             return decode(content)
@@ -413,12 +413,12 @@ class HttpSender:
         raise error_type(f"{request}: {self.masked(problem, token)}")
 
     def masked(self, text: str, token: Secret) -> str:
-        """Mask all secrets that were sent, in a text of the service."""
+        """Mask all secrets that were sent in a text that the service returned."""
         return masked(text, (token, *self._hidden))
 
 
 def _decompressed(response: httpx.Response) -> Iterator[bytes]:
-    """Yield the decompressed body; httpx reads only the first gzip member."""
+    """Yield the decompressed body. httpx would read only the first gzip member."""
     if response.headers.get("content-encoding", "").strip().casefold() != "gzip" or response.is_stream_consumed:
         yield from response.iter_bytes()
         return
@@ -459,7 +459,7 @@ def is_temporary(error: ServiceError) -> bool:
 
 
 def _tls_error(error: BaseException) -> ssl.SSLError | None:
-    """Find the TLS error behind a failed connection, if any."""
+    """Find the TLS error that caused a failed connection, or return None."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLError):
         cause = cause.__cause__ or cause.__context__
@@ -467,7 +467,7 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
 
 
 def _reason(content: bytes) -> tuple[str, str | None]:
-    """Read the reason and error code of an error body."""
+    """Read the reason and the error code from the body of an error."""
     text = content[:_MAX_BODY_BYTES].decode("utf-8", "replace")
     try:
         body = msgspec.json.decode(content)
@@ -476,7 +476,7 @@ def _reason(content: bytes) -> tuple[str, str | None]:
     if not isinstance(body, dict):
         return text, None
     stated = next((body[name] for name in _REASON_FIELDS if isinstance(body.get(name), str) and body[name]), "")
-    with suppress(KeyError, TypeError):  # the list of invalid values of a 422
+    with suppress(KeyError, TypeError):  # the list of invalid values in a response with status 422
         stated = stated or "; ".join(
             f"{'.'.join(map(str, invalid['loc']))}: {invalid['msg']}" for invalid in body["detail"]
         )
@@ -510,12 +510,12 @@ def _transport_to(origin: httpx.URL) -> httpx.HTTPTransport:
     """Create a transport with the certificates and proxy of the environment."""
     proxy = _proxy_to(origin)
     try:
-        # loading certificates takes time, so it is skipped where no connection is encrypted
+        # loading certificates takes time, and is skipped if no connection is encrypted
         return httpx.HTTPTransport(
             verify=origin.scheme == "https" or proxy is not None, limits=_CONNECTIONS, proxy=proxy
         )
     except (OSError, ImportError, ValueError, httpx.InvalidURL) as error:
-        is_shown = isinstance(error, OSError | ImportError)  # other messages may contain the password of a proxy
+        is_shown = isinstance(error, OSError | ImportError)  # the message of httpx may contain the password of a proxy
         raise ConfigurationError(
             "the certificates (SSL_CERT_FILE, SSL_CERT_DIR) or the proxy (HTTP_PROXY, HTTPS_PROXY, ALL_PROXY) that "
             f"the environment names cannot be used: {error if is_shown else 'http://proxy:3128 is an example'}"
@@ -523,7 +523,7 @@ def _transport_to(origin: httpx.URL) -> httpx.HTTPTransport:
 
 
 def _proxy_to(origin: httpx.URL) -> str | None:
-    """Return the proxy that the environment names; never for this machine."""
+    """Return the proxy that the environment names, but none for an address on this machine."""
     proxies = getproxies()
     proxy = proxies.get(origin.scheme) or proxies.get("all")
     return None if proxy is None or is_loopback(origin.host) or proxy_bypass(origin.host) else proxy

@@ -68,7 +68,7 @@ class ListPage(Protocol):
 
     @property
     def next_page_token(self) -> str | None:
-        """Token of the next page; None on the last page."""
+        """Token of the next page, or None on the last page."""
 
 
 Answer = TypeVar("Answer")
@@ -146,7 +146,7 @@ class LedgerClient:
     ) -> None:
         if requests_per_minute is not None and not requests_per_minute > 0:
             raise ConfigurationError("requests_per_minute must be positive")
-        if token is None:  # as from an environment variable that is not set
+        if token is None:  # such as the value of an environment variable that is not set
             raise ConfigurationError("no token given: pass token=..., a TokenFile or ClientCredentials")
         require_month(fiscal_year_start_month)
         self.company, self.currency, self.fiscal_year_start_month = company, currency, fiscal_year_start_month
@@ -207,7 +207,7 @@ class LedgerClient:
         self.close()
 
     def close(self) -> None:
-        """Close the connections; the client cannot be used afterwards."""
+        """Close the connections. The client cannot be used afterwards."""
         self._http.close()
         self._credentials.close()
 
@@ -360,7 +360,7 @@ class LedgerClient:
         page_token: str | None = None,
         number: int | None = None,
     ) -> Answer:
-        """Request one page of line entries; messages use `number`."""
+        """Request one page of line entries. Messages name the page by `number`."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
             raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
         subject = f"ledger {_plain(ledger_id)}, {period}{'' if number is None else f', page {number}'}"
@@ -473,10 +473,10 @@ class _LocaltimeDays(NamedTuple):
 
 
 def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: str) -> Iterator[Page]:
-    """Yield the pages up to the last; an empty page is not the end.
+    """Yield all pages up to the last. An empty page need not be the last.
 
-    `request_page` requests the page of a token (None for the first page) and of a number; messages name `subject`. A
-    token that the service refuses, and a list that would never end, are errors.
+    `request_page` requests the page with a token (None for the first page) and a number. Messages name `subject`. If
+    the service refuses a token, or a list would never end, an error is raised.
     """
     token: str | None = None
     tokens: set[str] = set()
@@ -521,12 +521,12 @@ def restart_on_expired_token(read: Callable[[], Answer], *, attempts: int) -> An
 
 
 def is_id(text: object) -> bool:
-    """Return whether a path can contain the id; "", "." and ".." change it."""
+    """Return whether a URL path can contain the id. The ids "", "." and ".." would change the path."""
     return isinstance(text, str) and text not in {"", ".", ".."}
 
 
 def user_name(text: str) -> str:
-    """Return a user name for the audit log; refuse unsuitable text."""
+    """Return a user name for the audit log. Refuse a text that cannot be one."""
     return header_text(text, "modified_by", encoding="utf-8")
 
 
@@ -556,7 +556,7 @@ def _dates(period: Period | _LocaltimeDays) -> dict[str, str]:
 
 
 def _join_list(texts: Iterable[str]) -> str | None:
-    """Join a list with commas; refuse elements that contain one."""
+    """Join a list with commas. Refuse elements that contain a comma."""
     elements = to_texts(texts)
     for text in elements:
         if "," in text:

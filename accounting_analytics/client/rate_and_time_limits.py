@@ -19,7 +19,7 @@ _MINUTE = 60.0
 _BURST_SHARE = 10
 _SHORT_PAUSE = 0.1
 _SINCE_1970 = 1e9
-"""A larger reset is a Unix time, a smaller one a number of seconds; services use both."""
+"""A reset above this number is a Unix time, below it a number of seconds. Services use both."""
 STATUSES_WITH_RETRY_AFTER = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 
 
@@ -45,11 +45,11 @@ class Deadline:
         return f"Deadline({self.seconds:g}, {self.remaining():.1f} seconds left)"
 
     def remaining(self) -> float:
-        """Seconds left; zero or negative when the deadline has passed."""
+        """Seconds until the deadline, zero or negative after it has passed."""
         return self._expires_at - time.monotonic()
 
     def sooner(self, seconds: float) -> Deadline:
-        """Return this deadline, or one `seconds` from now if that is sooner."""
+        """Return this deadline, or a deadline `seconds` from now if that is sooner."""
         return self if self.remaining() <= seconds else Deadline(seconds)
 
 
@@ -74,7 +74,7 @@ class CallLimits:
 
 @dataclass(frozen=True)
 class Quota:
-    """Rate limit last reported by the service, less the requests sent since; None if not reported.
+    """Rate limit that the service last reported, less the requests sent since. It is None if not reported.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Quota:
 
 
 class RateLimiter:
-    """Spreads requests below a maximum rate, and respects waits and quota of the service.
+    """Limiter that spreads requests below a maximum rate, and respects waits and quota of the service.
 
     A tenth of the requests per minute may start in one burst.
     """
@@ -112,7 +112,7 @@ class RateLimiter:
             self._burst = max(1, int(requests_per_minute / _BURST_SHARE))
             self._gap = _MINUTE / (requests_per_minute - self._burst + 1)
         self._lock = threading.Lock()
-        self._next_even_start = 0.0  # when the next request would start if all were spread evenly
+        self._next_even_start = 0.0  # when the next request would start if all requests were spread evenly
         self._paused_until = self._reset_at = 0.0
         self._limit: int | None = None
         self._remaining: int | None = None
@@ -135,9 +135,9 @@ class RateLimiter:
             )
 
     def acquire(self, deadline: Deadline, request: object, *, has_started: bool = False) -> None:
-        """Wait until a request may start; one :meth:`end` must follow.
+        """Wait until a request may start. One :meth:`end` must follow for each request.
 
-        A request that has started, and is not sent yet, waits only where the service has asked to wait since.
+        A request that `has_started`, but is not sent yet, waits only if the service has asked for a wait since.
         """
         while True:
             with self._lock:
@@ -154,7 +154,7 @@ class RateLimiter:
             time.sleep(wait)
 
     def update(self, status: int, headers: Mapping[str, str]) -> None:
-        """Read waits and quota from a response; a 429 requires a short wait."""
+        """Read waits and quota from a response. After status 429, wait at least a short time."""
         now, sent_at = time.monotonic(), _http_date(headers.get("date", ""))
         sent_at = time.time() if sent_at is None else sent_at  # dates are compared with the clock of the service
         wait = retry_after(headers, sent_at) if status in STATUSES_WITH_RETRY_AFTER else None
@@ -170,7 +170,7 @@ class RateLimiter:
             if remaining is not None and reset is not None:
                 seconds = max(0.0, reset - sent_at if reset > _SINCE_1970 else reset)
                 self._reset_at = now + min(seconds, _MINUTE)
-                # the service may not have counted the other requests that are still in flight
+                # the service may not have counted requests whose responses have not arrived
                 self._remaining = max(0, int(remaining) - max(0, self._in_flight - 1))
 
     def end(self) -> None:
@@ -196,12 +196,12 @@ class RateLimiter:
         self._in_flight += 1
         self._sent += 1
         if self._remaining is not None:
-            # in a new window the next response reports the new quota
+            # the rate window has ended: the next response reports the new quota
             self._remaining = None if now >= self._reset_at else self._remaining - 1
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Read a Retry-After header, a number or date; None if unusable.
+    """Read a Retry-After header, which is a number or a date, or return None if it is neither.
 
     `now` is Unix time in seconds.
     """
@@ -211,7 +211,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
 
 def _http_date(text: str) -> float | None:
-    """Convert a header date to Unix time; its default is UTC."""
+    """Convert a date of a header to Unix time. A date without a zone is in UTC."""
     try:
         return as_utc(parsedate_to_datetime(text)).timestamp()
     except (TypeError, ValueError, IndexError, OverflowError):
@@ -219,7 +219,7 @@ def _http_date(text: str) -> float | None:
 
 
 def _number(text: str | None) -> float | None:
-    """Read a finite number from a header; None if unusable."""
+    """Read a finite number from a header, or return None if there is none."""
     try:
         number = float(text or "")
     except ValueError:

@@ -19,7 +19,7 @@ Id = Annotated[str, msgspec.Meta(min_length=1)]
 
 
 class Ledger(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A ledger; nested inside another object it has no ``parent_id``."""
+    """A ledger. Nested inside another object, it has no ``parent_id``."""
 
     id: Id
     name: str
@@ -102,7 +102,7 @@ class LineEntry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class LineEntryPage(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of line entries; both tokens are required, null at the ends.
+    """A page of line entries. Both tokens are required, and null at the ends of the list.
 
     `characters_replaced` is not on the wire: it counts lone surrogates in texts, which became U+FFFD.
     """
@@ -139,7 +139,7 @@ class CashFlowLine(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CashFlowLedger(msgspec.Struct, frozen=True, kw_only=True):
-    """A ledger of the cash flow report; some deployments nest its children."""
+    """A ledger of the cash flow report. Some deployments nest its children."""
 
     ledger_id: Id
     name: str
@@ -150,7 +150,7 @@ class CashFlowLedger(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CashLedgerBalance(msgspec.Struct, frozen=True, kw_only=True):
-    """The balance of a ledger that reports cash flow; some deployments nest its children."""
+    """The balance of a ledger that reports cash flow. Some deployments nest its children."""
 
     ledger_id: Id
     ledger_name: str
@@ -181,6 +181,6 @@ def flattened(nested: Iterable[Nested]) -> Iterator[Nested]:
         yield from flattened(parent.children)
 
 
-# msgspec prepares a type when it is first decoded, and two threads that do so in parallel crash the interpreter
+# msgspec prepares a type when it is first decoded; two threads that do so in parallel crash the interpreter
 for _kind in (Ledger, LineEntryPage, RecategorizedTransaction, CashFlowReport):
     msgspec.json.Decoder(_kind)

@@ -1,4 +1,4 @@
-"""Secrets: read from private files, sent in the Authorization header, and masked where they could be printed."""
+"""Secrets: read from private files, sent in the Authorization header, and masked wherever they could be printed."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _MIN_UNAMBIGUOUS_LENGTH = 8
 class Secret(httpx.Auth):
     """An access token or password: masked when printed, and never pickled.
 
-    As ``auth`` of a request it becomes the Authorization header when the request is sent, so that no frame or log
-    contains it.
+    If it is the ``auth`` of a request, it becomes the Authorization header when the request is sent, so that no stack
+    frame or log contains the secret.
     """
 
     __slots__ = ("_scheme", "_value")
@@ -49,11 +49,11 @@ class Secret(httpx.Auth):
     __hash__ = None  # type: ignore[assignment]  # nothing looks for secrets
 
     def reveal(self) -> str:
-        """Return the secret itself."""
+        """Return the secret as plain text."""
         return self._value
 
     def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:  # type: ignore[override]
-        """Add the header."""
+        """Add the Authorization header."""
         request.headers["authorization"] = f"{self._scheme} {self._value}"
         yield request
 
@@ -62,17 +62,17 @@ def masked(text: str, secrets: Iterable[Secret]) -> str:
     """Mask every secret in a text, even if percent-encoded."""
     encoded = {encode(secret.reveal()) for secret in secrets for encode in (str, parse.quote, parse.quote_plus)} - {""}
     for value in sorted(encoded, key=len, reverse=True):
-        # a short secret may be part of an ordinary word: it is masked only as a whole word
+        # a short secret may be part of an ordinary word, so it is masked only as a whole word
         pattern = re.escape(value) if len(value) >= _MIN_UNAMBIGUOUS_LENGTH else rf"(?<!\w){re.escape(value)}(?!\w)"
         text = re.sub(pattern, MASK, text)
     return text
 
 
 def known_secrets(environment: Mapping[str, str]) -> list[Secret]:
-    """Return the secrets in the environment and in the files it names."""
+    """Return the secrets in the environment, and in the files that the environment names."""
     values = {environment.get(name, "") for name in _VARIABLES}
     for name in _VARIABLES:
-        with suppress(OSError, UnicodeDecodeError):  # the code that needs the file raises its own error
+        with suppress(OSError, UnicodeDecodeError):  # code that needs this file raises its own error
             values.add(Path(environment.get(f"{name}_FILE", "")).read_text(encoding="utf-8").strip())
     return [Secret(value) for value in sorted(values - {""})]
 
@@ -89,7 +89,7 @@ def read_secret_file(file: Path, name: str) -> str:
     try:
         mode = file.stat().st_mode
         secret = file.read_text(encoding="utf-8").strip()
-    except (OSError, ValueError) as error:  # ValueError: it is not text, or the path has a NUL character
+    except (OSError, ValueError) as error:  # ValueError: the content is not text, or the path has a NUL character
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(f"the {name} file {quote(str(file))} cannot be read: {reason}") from None
     require_private(file, mode)

@@ -29,7 +29,7 @@ _USER_OF_ADDRESS = re.compile(r"(?<=://)[^/]*@")
 _DEFAULTS = {"instance_header": "service-instance-id", "fiscal_year_start_month": "1"}
 _SECRETS = ("token", "client_secret")
 _TOKEN_SOURCES = ("token", "token_file", "token_url")
-"""Settings for a token or its source; the highest priority is used, then the first."""
+"""Settings that state a token or its source. Of those set with the highest priority, the first is used."""
 _NAMES_OF_CLIENTS = (
     "base_url",
     *_TOKEN_SOURCES,
@@ -118,7 +118,7 @@ def _credentials(settings: Settings, token_source: str) -> str | Credentials:
 class Presentation(NamedTuple):
     """Company and currency for headings, and first month of the fiscal year.
 
-    The service states none of these.
+    The service states none of these values.
     """
 
     company: str | None = None
@@ -127,7 +127,7 @@ class Presentation(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """A setting: its name, value, source, and the rank of the source; the lowest rank is used."""
+    """A setting: its name, value, source, and the rank of the source. The source with the lowest rank is used."""
 
     name: str
     value: str | None
@@ -136,7 +136,7 @@ class Setting(NamedTuple):
 
     @property
     def masked_value(self) -> str | None:
-        """Value with secrets masked, including a password in an address."""
+        """The value with secrets masked, also a password in an address."""
         if self.name in _SECRETS and self.value:
             return MASK
         return self.value and _USER_OF_ADDRESS.sub(f"{MASK}@", self.value)
@@ -144,7 +144,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Settings:
-    """All settings; secrets are masked when printed."""
+    """All settings. Secrets are masked when they are printed."""
 
     settings: tuple[Setting, ...]
     profile: str
@@ -157,7 +157,7 @@ class Settings:
         return next(setting for setting in self.settings if setting.name == name)
 
     def presentation(self) -> Presentation:
-        """Return company, currency and fiscal year, checked."""
+        """Check and return company, currency and first month of the fiscal year."""
         for name in ("company", "currency"):
             text = self[name]
             self._require(text is None or is_heading(text), name, HEADING)
@@ -166,7 +166,7 @@ class Settings:
         return Presentation(self["company"], self["currency"], int(month))
 
     def scale(self) -> int | None:
-        """Return the currency's fraction digits, checked; None if not set."""
+        """Check and return the fraction digits of the currency, or None if they are not set."""
         digits = self["scale"]
         self._require(digits is None or digits in _SCALES, "scale", f"the currency's fraction digits, 0 to {MAX_SCALE}")
         return None if digits is None else int(digits)
@@ -178,22 +178,22 @@ class Settings:
         return None if text is None else float(text)
 
     def _require(self, condition: object, name: str, expected: str) -> None:
-        """Refuse a setting; name its value, source and expected value."""
+        """Refuse a setting if `condition` is false. The message names its value, its source and what is expected."""
         if not condition:
             setting = self._setting(name)
             where = f"{setting.source} of {self.file}" if setting.source.startswith("profile") else setting.source
             raise ConfigurationError(f"{name} is {quote(setting.value)} ({where}); it must be {expected}")
 
     def depreciation(self) -> tuple[str, ...]:
-        """Return the ledgers of depreciation, separated by semicolons in the setting."""
+        """Return the ledgers of depreciation, which semicolons separate in the setting."""
         return tuple(filter(None, map(str.strip, (self["depreciation"] or "").split(";"))))
 
     def names_books(self) -> bool:
-        """Return whether local books are configured before a service."""
+        """Return whether local books are configured with a higher priority than a service."""
         return self.first_set(("base_url", "books")) == "books"
 
     def first_set(self, names: tuple[str, ...]) -> str | None:
-        """Return the set name of highest priority; None if none is set."""
+        """Return the name that is set with the highest priority, or None if none is set."""
         found = [setting for setting in map(self._setting, names) if setting.value]
         return min(found, key=lambda setting: setting.rank).name if found else None
 
@@ -202,7 +202,7 @@ class Settings:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Table of name, value (secrets masked) and source."""
+        """Table of the settings: name, value (secrets masked) and source."""
         import pandas as pd  # noqa: PLC0415 (slow to import, and not needed to connect)
 
         rows = [(setting.name, setting.masked_value, setting.source) for setting in self.settings]
@@ -244,7 +244,7 @@ def _require_known(names: Iterable[str], where: str) -> None:
 
 
 def _profile(file: Path, name: str) -> dict[str, Any]:
-    """Return the settings of a profile; only the default may be missing."""
+    """Return the settings of a profile. Only the default profile may be missing."""
     try:
         profiles = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,9 +1,9 @@
-"""Strict decoding of JSON: values that decoding would change silently are refused.
+"""Strict decoding of JSON: values that decoding would silently change are refused.
 
 msgspec keeps the last of two equal names in one object, reads amounts from texts like ``"1_000"`` and rounds instants
-to microseconds. jiter finds equal names, and numbers that JSON does not have; two patterns find the others; a second
-reader then names the field. Lone surrogates in texts that are not ids are the exception: no text in UTF-8 can hold
-them, so they become U+FFFD and are counted.
+to microseconds. jiter finds equal names, and numbers that JSON does not have. Two patterns find other wrong values, and
+a second reader then names the field. Lone surrogates in texts that are not ids are the exception: no text in UTF-8 can
+hold them, so they become U+FFFD and are counted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Decoded = TypeVar("Decoded")
 
 
 def _field_names(kind: type) -> frozenset[str]:
-    """List the fields of wire records that have a type, or None."""
+    """List the fields of wire records that have the type `kind`, also with None."""
     structs = (
         member for member in vars(records).values() if isinstance(member, type) and issubclass(member, msgspec.Struct)
     )
@@ -38,7 +38,7 @@ def _field_names(kind: type) -> frozenset[str]:
 
 
 def other_text_of(names: Iterable[str]) -> re.Pattern[bytes]:
-    """Match a field with one of these names whose text is not a number."""
+    """Return a pattern of a field with one of these names, whose text does not match a number."""
     return re.compile(rf'"(?:{"|".join(names)})"{_COLON}"(?!{_NUMBER.pattern}")'.encode())
 
 
@@ -52,7 +52,7 @@ _FINE_INSTANT = re.compile(rf'"(?:{"|".join(_INSTANTS)})"{_COLON}"[^"]*{_FINE.pa
 _ID_NAME = re.compile(r"(?:.*_)?ids?|.*page_token")
 _ESCAPED_ASCII = re.compile(rb"\\u00[2-7]")
 _SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
-# pairs of surrogates first, then lone ones, which are group 1, then all others
+# pairs of surrogates first, then lone surrogates as group 1, then all other escapes
 _ESCAPE = re.compile(rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F]..)|\\.", re.DOTALL)
 _LONE = re.compile("[\ud800-\udfff]")
 _TOO_SHORT = "Expected `str` of length >= 1"
@@ -60,17 +60,17 @@ _MAX_SHOWN = 80
 
 
 class NotJSONError(Exception):
-    """The text is truncated or corrupted JSON, so a retry may succeed."""
+    """The text is truncated or corrupted JSON, so that a retry may succeed."""
 
 
 class NotTheInterfaceError(Exception):
-    """Valid JSON that breaks the interface: a retry would return the same."""
+    """The text is valid JSON that breaks the interface, so that a retry would return the same."""
 
 
 def decode(content: bytes, kind: type[Decoded]) -> Decoded:
-    """Decode a response; NotJSONError means damaged, NotTheInterfaceError means wrong."""
+    """Decode a response. NotJSONError means that it is damaged, NotTheInterfaceError that it breaks the interface."""
     has_lone, replaced = has_lone_surrogate(content), 0
-    # the patterns do not find names, amounts and instants that are escaped
+    # the patterns do not find escaped names, amounts and instants
     if has_lone or _ESCAPED_ASCII.search(content) or _OTHER_AMOUNT.search(content) or _FINE_INSTANT.search(content):
         _refuse_wrong_fields(content)
     if has_lone:
@@ -101,7 +101,7 @@ def has_lone_surrogate(content: bytes) -> bool:
 
 
 def _refuse_wrong_fields(content: bytes) -> None:
-    """Refuse the first wrong field of any object; ignore invalid JSON."""
+    """Refuse the first wrong field of any object. Invalid JSON is ignored."""
     with suppress(ValueError, RecursionError):
         json.loads(content, object_pairs_hook=_checked, parse_constant=_NotANumber, parse_float=str)
 
@@ -113,7 +113,7 @@ class _NotANumber(str):
 
 
 def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the fields of an object; refuse those that decoding would change."""
+    """Return the fields of an object. Refuse fields that decoding would change."""
     fields = dict(pairs)
     identity = next((fields[name] for name in ("id", "line_id", "ledger_id") if name in fields), None)
     names: set[str] = set()
@@ -138,7 +138,7 @@ def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _record_id(content: bytes, problem: str) -> str:
-    """Find the id of the record that a message's path names."""
+    """Find the id of the record that the path in a message names."""
     with suppress(msgspec.DecodeError, IndexError, KeyError, TypeError):
         record = msgspec.json.decode(content)["records"][int(re.findall(r"\$\.records\[(\d+)\]", problem)[0])]
         return f" (line {quote(str(record['id']), limit=_MAX_SHOWN)})"
