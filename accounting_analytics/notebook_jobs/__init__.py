@@ -1,4 +1,4 @@
-"""Notebooks executed as jobs, and self-contained HTML pages of them.
+"""Execution of notebooks as jobs, and self-contained HTML pages of executed notebooks.
 
 The names load on first use: copying the example notebooks needs none of their libraries.
 """

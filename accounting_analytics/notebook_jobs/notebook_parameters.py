@@ -1,6 +1,6 @@
 """Parameters of notebooks: their names and types, and checks of given values.
 
-The type of a parameter is that of its annotation, or else that of its default where it is a literal.
+The type of a parameter is the type in its annotation, else the type of its default, if that is a literal.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _NOT_LITERAL = object()
 class Parameter(NamedTuple):
     """A name that a notebook declares, its default as written and as a value, and its type.
 
-    The type is None where the default is None without an annotation, or the annotation has several types. `unreadable`
-    is the line whose type cannot be read, `calculated` the one that calculates with the default.
+    The type is None if the default is None without an annotation, or the annotation has several types. `unreadable` is
+    the code line whose type cannot be read, and `calculated` is the code line that calculates with the default.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Parameter(NamedTuple):
     calculated: str = ""
 
     def fitting(self, given: object) -> object:
-        """Convert a value for the notebook; refuse one of another type."""
+        """Convert a value for the notebook. Refuse a value of another type."""
         value = _plain(given)
         if value is _NOT_LITERAL:
             raise NotebookParametersError(
@@ -80,7 +80,7 @@ class Parameter(NamedTuple):
         return value
 
     def parse(self, text: str) -> object:
-        """Read a text of the command line by the parameter's type."""
+        """Read a text of the command line as a value of the parameter's type."""
         if self.type is str:
             return text
         if self.type is dt.date and not (self.is_optional and text.strip().casefold() in _WORDS):
@@ -152,7 +152,7 @@ def require_declared(
                 f"parameter {name!r} looks like a secret, and parameters are stored in the executed notebook; "
                 f"pass tokens in the environment ({TOKEN_VARIABLE}_FILE)"
             )
-        if name not in declared:  # papermill only warns
+        if name not in declared:  # papermill would only warn
             raise NotebookParametersError(
                 f"{notebook} declares no parameter {name!r}; it declares: {', '.join(declared) or 'none'}"
             )
@@ -171,7 +171,7 @@ def require_declared(
 def declared_parameters(notebook: Any) -> dict[str, Parameter]:  # noqa: ANN401 (nbformat's NotebookNode)
     """Find the names assigned in the cell tagged `parameters`.
 
-    Papermill inserts the given values after it.
+    Papermill inserts the given values after this cell.
     """
     found: dict[str, Parameter] = {}
     calculated: dict[str, str] = {}
@@ -189,7 +189,7 @@ def declared_parameters(notebook: Any) -> dict[str, Parameter]:  # noqa: ANN401 
 
 
 def _statements(notebook: Any) -> list[ast.stmt]:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Parse the cell tagged `parameters`; refuse several."""
+    """Parse the cell tagged `parameters`. Refuse several such cells."""
     tags = [cell.metadata.get("tags", ()) for cell in notebook.cells]
     tagged = [number for number, names in enumerate(tags) if "parameters" in names]
     inserted = [number for number, names in enumerate(tags) if "injected-parameters" in names]
@@ -206,7 +206,7 @@ def _statements(notebook: Any) -> list[ast.stmt]:  # noqa: ANN401 (nbformat's No
 
 
 def _names_read(statement: ast.stmt) -> set[str]:
-    """Find the names whose values a statement reads, without annotations."""
+    """Find the names whose values a statement reads. Annotations do not count."""
     parts = [statement.value] if isinstance(statement, ast.AnnAssign) and statement.value else [statement]
     names = [node for part in parts for node in ast.walk(part) if isinstance(node, ast.Name)]
     read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
@@ -249,7 +249,7 @@ def _literal(text: str) -> Any:  # noqa: ANN401 (any literal)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 (any value)
-    """Convert a value to JSON; `_NOT_LITERAL` where that would change it."""
+    """Convert a value to JSON, or return `_NOT_LITERAL` if JSON would change it."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, dt.date | os.PathLike):

@@ -1,4 +1,4 @@
-"""Execute a notebook with papermill; save it and its HTML page."""
+"""Execute a notebook with papermill, and save the notebook and its HTML page."""
 
 from __future__ import annotations
 
@@ -68,9 +68,9 @@ days, arguments = json.load(sys.stdin)
 arguments["parameters"] |= {name: Day(day) for name, day in days.items()}
 execute_notebook(**arguments)
 """
-"""Program of a run: papermill, which writes days as dates into the notebook."""
+"""Program that a run executes: papermill, changed so that it writes days as dates into the notebook."""
 _RAISE_AT_QUIT = 'get_ipython().ask_exit = __import__("sys").exit'
-"""Line that lets ``quit()`` and ``exit()`` end the run as ``sys.exit()`` does; else they stop the kernel later."""
+"""Code line that makes ``quit()`` and ``exit()`` end the run as ``sys.exit()`` does, not stop the kernel later."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class NotebookRun:
     html: Path
 
     def summary(self) -> str:
-        """One line: where the two files are."""
+        """One line of text: where the two files are."""
         return f"The executed notebook is {self.notebook}, its HTML page is {self.html}."
 
 
@@ -177,7 +177,7 @@ def _named(folder: Path, name: str) -> NotebookRun:
 
 
 def _marked(run: NotebookRun, mark: str) -> NotebookRun:
-    """Name the files of a run with a word before their suffixes."""
+    """Return the files of a run with a word before their suffixes."""
     return _named(run.html.parent, f"{run.html.stem}.{mark}")
 
 
@@ -200,7 +200,7 @@ def _folder_errors(folder: Path) -> Iterator[None]:
 
 
 def _require_python(notebook: Path, content: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Refuse a notebook of another language: Python may misread its cells."""
+    """Refuse a notebook of another language, because Python may misread its cells."""
     kernel = content.metadata.get("kernelspec", {})
     name = kernel.get("name", "python3")
     stated = kernel.get("language") or content.metadata.get("language_info", {}).get("name") or "python"
@@ -229,7 +229,7 @@ def _execute(
     days: Mapping[str, str],
     timeout: float | None,
 ) -> tuple[int, str]:
-    """Run papermill with this interpreter; return its exit code and stderr."""
+    """Run papermill with this interpreter, and return its exit code and stderr."""
     write_kernel_spec(temporary / "kernels" / KERNEL, extra_arguments=[f"--IPKernelApp.exec_lines={_RAISE_AT_QUIT}"])
     arguments = {
         "input_path": _without_fields(source),
@@ -255,7 +255,7 @@ def _execute(
     except subprocess.TimeoutExpired:
         _kill(papermill)
         return -signal.SIGKILL, f"the run took longer than {timeout:g} seconds"
-    except BaseException:  # do not leave the kernel of an interrupted run running
+    except BaseException:  # after an interrupt, end the kernel too
         _kill(papermill)
         raise
     return papermill.returncode, stderr
@@ -279,7 +279,7 @@ def _find_failure(
     stderr: str,
     secrets: list[Secret],
 ) -> AccountingAnalyticsError | None:
-    """Return the error of a failed or early ended run, if any."""
+    """Return the error of a run that failed or ended early, or None."""
     if code == -signal.SIGKILL:
         return JobTimedOutError(f"{notebook}: {stderr}")
     for number, cell in enumerate(finished.cells):
@@ -300,15 +300,15 @@ def _find_failure(
 
 
 def _first_line(cell: Any, secrets: list[Secret]) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Quote the first line of a cell, by which readers find it.
+    """Quote the first code line of a cell, by which readers find the cell.
 
-    Its number is a different one, because papermill inserts cells.
+    The number of the cell would be wrong, because papermill inserts cells.
     """
     return quote(masked(cell.source.strip().partition("\n")[0], secrets))
 
 
 def _under_heading(cells: Sequence[Any], secrets: list[Secret]) -> str:
-    """Name the last heading in some cells, if any."""
+    """Name the last heading in some cells, or return "" without one."""
     lines = [line for cell in cells if cell.cell_type == "markdown" for line in cell.source.splitlines()]
     headings = [line.lstrip("#").strip() for line in lines if re.match("#{1,6} ", line)]
     return f" under the heading {quote(masked(headings[-1], secrets))}" if headings else ""
@@ -328,10 +328,10 @@ def _save(
     has_code: bool,
     aside: tuple[NotebookRun, NotebookRun] | None = None,
 ) -> NotebookRun:
-    """Write notebook and page, once both are made.
+    """Write the notebook and its page after both are made.
 
-    With `aside`, files of an earlier run get other names just before, so that no failure leaves an old page under the
-    name of a new one.
+    With `aside`, files of an earlier run are renamed just before, so that after a failure no old page has the name of
+    the new page.
     """
     remove_upload_buttons(notebook)
     page = notebook_html(notebook, title=title or run.html.stem, heading=title, has_code=has_code)

@@ -1,7 +1,8 @@
 """Mask the secrets of an executed notebook, and write its HTML page.
 
-Charts of this package are the pictures that they save. The standard template of nbconvert silently omits other Plotly 7
-charts, because it does not know their MIME type: they are converted to HTML, and Plotly is embedded once.
+Charts of this package are shown by the pictures that were saved with them. The standard template of nbconvert silently
+omits other Plotly 7 charts, because it does not know their MIME type: they are converted to HTML, and Plotly is
+embedded once.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def notebook_html(
     heading: str = "",
     has_code: bool = False,
 ) -> str:
-    """Write the HTML page of an executed notebook; it loads nothing from the network."""
+    """Write the HTML page of an executed notebook. The page loads nothing from the network."""
     converted = copy.deepcopy(notebook)
     if heading:
         converted.cells.insert(0, new_markdown_cell(f"# {heading}"))
@@ -65,7 +66,7 @@ def notebook_html(
 
 
 def _with_shared_parts_once(page: str) -> str:
-    """Keep one of each style and script that tables and charts repeat."""
+    """Keep each style and script that tables and charts repeat only once."""
     for style in (figure_table_style(), CHART_STYLE):
         before, first, after = page.partition(style)
         page = f"{before}{first}{after.replace(style, '')}"
@@ -89,13 +90,13 @@ def _prefer_saved_pictures(notebook: Any) -> None:  # noqa: ANN401 (nbformat's N
 
 
 def _figure_html(figure: Any) -> str:  # noqa: ANN401 (JSON of a plotly figure)
-    """Write a figure as HTML; its text cannot close the script."""
+    """Write a figure as HTML, in which no text can close the script element."""
     config = {"displaylogo": False, **_WITHOUT_UPLOADS}
     return str(plotly.io.to_html(figure, include_plotlyjs=False, full_html=False, validate=False, config=config))
 
 
 def remove_upload_buttons(notebook: Any) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Remove the button that sends figures to another service from charts."""
+    """Remove from charts the button that sends figures to another service."""
     for bundle in _output_bundles(notebook):
         if PLOTLY_MIME in bundle:
             figure = bundle[PLOTLY_MIME]
@@ -112,7 +113,7 @@ def _output_bundles(notebook: Any) -> Iterator[Any]:  # noqa: ANN401 (nbformat's
 def mask_notebook(notebook: Any, secrets: list[Secret]) -> None:  # noqa: ANN401 (nbformat's NotebookNode)
     """Mask secrets in the values of a notebook.
 
-    Names and marks of the file format may be the same words, and stay.
+    Names and marks of the file format stay, although they may be the same words as a secret.
     """
     notebook.metadata = _mask_fields(notebook.metadata, secrets, _FORMAT_METADATA)
     for cell in notebook.cells:
@@ -123,7 +124,7 @@ def mask_notebook(notebook: Any, secrets: list[Secret]) -> None:  # noqa: ANN401
 
 
 def _mask_output(output: Any, secrets: list[Secret]) -> Any:  # noqa: ANN401 (nbformat's NotebookNode)
-    is_stream = output.output_type == "stream"  # named stdout or stderr
+    is_stream = output.output_type == "stream"  # the name is stdout or stderr
     return _mask_fields(output, secrets, _FORMAT_FIELDS | {"name"} if is_stream else _FORMAT_FIELDS)
 
 
@@ -132,7 +133,7 @@ def _mask_fields(fields: Any, secrets: list[Secret], kept: frozenset[str]) -> An
 
 
 def _mask(value: Any, secrets: list[Secret]) -> Any:  # noqa: ANN401 (any JSON)
-    """Mask secrets in texts, except names of fields and base64."""
+    """Mask secrets in texts, but not in names of fields and base64."""
     if isinstance(value, str):
         return masked(value, secrets)
     if isinstance(value, list):
