@@ -1,6 +1,7 @@
 """Checks of the books: completeness, and equal answers to equivalent requests.
 
-The right figures are not known; the last months with entries are compared with each other, to the last digit.
+The right figures are not known. The reports of the last months with entries are compared with each other, to the last
+digit.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ _REPORT_IT = "report this to the operator of the service, and do not use these f
 class CheckedBooks:
     """The books to check: a period, its parts, and the lines of its last month.
 
-    Each is read when it is needed. Without a period, the last three full months before `today` that end with a month
-    with cash flow are checked. A check that lacks data ends.
+    Each part is read when it is needed. Without a period, three full months before `today` are checked, of which the
+    last is the latest month with cash flow. A check that lacks data ends.
     """
 
     def __init__(self, client: LedgerClient, given: Period | None, today: dt.date, time_zone: str) -> None:
@@ -64,7 +65,7 @@ class CheckedBooks:
         return load_cash_flow_report(self.client, days.start_date, days.end_date, time_zone=days.time_zone)
 
     def lines_of(self, ledger_ids: tuple[str, ...]) -> pd.DataFrame:
-        """Load lines of ledgers in the month, of entries that touch cash."""
+        """Load the month's lines on some ledgers, of entries that touch cash."""
         lines = load_line_entries(
             self.client,
             ledger_ids,
@@ -79,7 +80,7 @@ class CheckedBooks:
 
     @cached_property
     def period(self) -> Period:
-        """Period to check."""
+        """The period to check."""
         if self.checked_days is None:
             self.checked_days = self._last_months()
         return self.checked_days
@@ -114,7 +115,7 @@ class CheckedBooks:
 
     @cached_property
     def month(self) -> Period:
-        """Last part with cash flow."""
+        """The last part that has cash flow."""
         for report in reversed(self.part_reports):
             if len(report.exact().ledgers):
                 return report.period
@@ -133,7 +134,7 @@ class CheckedBooks:
 
     @cached_property
     def lines(self) -> pd.DataFrame:
-        """All lines of the month's cash entries, on cash and opposite ledgers."""
+        """All lines of the month's entries that touch cash, on cash ledgers and other ledgers."""
         cash_lines, report = self.lines_of(self.cash_ledgers), self.report(self.month).exact()
         reported = report.ledgers.loc[report.ledgers["net_cash_flow"] != 0, "ledger_id"]
         opposing = split_lists(cash_lines["opposing_ledger_ids"])
@@ -159,7 +160,7 @@ class CheckedBooks:
         return f"{name} (ledger {ledger_id})" if name else f"ledger {ledger_id}"
 
     def ledgers(self) -> pd.DataFrame:
-        """Return the ledgers of the lines; reports state no parents or types."""
+        """Return the ledgers of the lines. Reports do not state parents or types."""
         ids = list(dict.fromkeys((*self.cash_ledgers, *self.lines["ledger_id"])))
         return pd.DataFrame(
             {
@@ -205,7 +206,7 @@ def _check_sum(books: CheckedBooks, reports: list[CashFlowReport], whole: CashFl
 
 
 def check_complete(books: CheckedBooks) -> Finding:
-    """Check that cash entries lack no line, and that days adjoin."""
+    """Check that entries that touch cash lack no line, and that no day is missing."""
     zone = books.month.time_zone
     loaded = Books(books.lines, books.ledgers(), books.month, time_zone=zone, reports=books.day_reports)
     certificate = check_completeness(loaded)
@@ -219,7 +220,7 @@ def check_complete(books: CheckedBooks) -> Finding:
 
 
 def check_reconciliation(books: CheckedBooks) -> Finding:
-    """Check that opening balances and line entries give the report."""
+    """Check that starting balances and line entries give the figures of the report."""
     report, lines, month = books.report(books.month), books.lines, books.month
     earlier = [part for part in books.part_reports if part.period.end_date + DAY == month.start_date]
     starting = earlier[0].exact().ending_balances if earlier else report.exact().starting_balances
@@ -232,7 +233,7 @@ def check_reconciliation(books: CheckedBooks) -> Finding:
 
 
 def _find_mismatch(first: Sums, second: Sums) -> tuple[str, str, str] | None:
-    """Find the first ledger with different sums; reports may omit zero rows."""
+    """Find the first ledger with different sums. Reports may leave out rows of zero."""
     for ledger_id in dict.fromkeys((*first, *second)):
         sums = first.get(ledger_id, _ZERO), second.get(ledger_id, _ZERO)
         if sums[0] != sums[1]:

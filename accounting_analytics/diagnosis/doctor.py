@@ -137,7 +137,7 @@ def doctor(
 
 
 def _parse_period(start_date: DateLike | None, end_date: DateLike | None, time_zone: ZoneLike | None) -> Period | None:
-    """Return the requested period; the client may still replace its zone."""
+    """Return the requested period. The client's time zone may later replace its time zone."""
     name = choose_zone(time_zone).name
     if start_date is None and end_date is None:
         return None
@@ -147,7 +147,7 @@ def _parse_period(start_date: DateLike | None, end_date: DateLike | None, time_z
 
 
 def check_configuration(profile: str | None, scale: int | None) -> tuple[LedgerClient | None, Finding]:
-    """Connect to the configured service; the finding reports the sources of its settings."""
+    """Connect to the configured service. The finding says where its settings come from."""
     try:
         settings = load_settings(profile, scale=scale)
         client = connect(profile, scale=scale)
@@ -170,7 +170,7 @@ def _setting_sources(settings: Settings) -> str:
 def check_service_and_books(
     client: LedgerClient, period: Period | None, time_zone: str
 ) -> tuple[Period | None, tuple[Finding, ...]]:
-    """Check a service and its books; return checked days and findings."""
+    """Check a service and its books, and return the checked days and the findings."""
     today = dt.datetime.now(zone(time_zone)).date()
     day = Period(today, today, time_zone) if period is None else Period(period.end_date, period.end_date, time_zone)
     first = request_first_report(client, day)
@@ -181,7 +181,7 @@ def check_service_and_books(
 
 
 def check_books(books: CheckedBooks, reason: str = "") -> list[Finding]:
-    """Return all findings about the books; nothing is checked for a `reason`."""
+    """Return all findings about the books. If a `reason` is given, nothing is checked."""
     found = []
 
     def skip(_: CheckedBooks) -> Finding:
@@ -197,7 +197,7 @@ def check_books(books: CheckedBooks, reason: str = "") -> list[Finding]:
 
 
 def check_machine(output: Path) -> list[Finding]:
-    """Return all findings about this machine; `output` is the results folder."""
+    """Return all findings about this machine. `output` is the folder for results."""
     return [
         run_check(Part.MACHINE, "time zones", check_time_zones),
         run_check(Part.MACHINE, "disk", check_disk, output),
@@ -214,12 +214,12 @@ def check_machine(output: Path) -> list[Finding]:
 
 
 def check_time_zones() -> Finding:
-    """Check that every zone of the interface has data here."""
+    """Check that this machine has data for every time zone of the interface."""
     names, missing = sorted(time_zone_names() - {LOCALTIME}), []
     for name in names:
         try:
             zone(name)
-        except PeriodError:  # a damaged file of a zone is listed too
+        except PeriodError:  # zones with a damaged file are also listed
             missing.append(name)
     if missing:
         return failed(
@@ -260,7 +260,7 @@ def check_fonts() -> Finding:
 
 
 def check_library(module: str, consequence: str) -> Finding:
-    """Check that a library can be imported; `consequence` describes its absence."""
+    """Check that a library can be imported. `consequence` says what is not possible without it."""
     try:
         library = importlib.import_module(module)
     except Exception as error:  # noqa: BLE001 (a broken library may raise anything)
@@ -272,7 +272,7 @@ def check_library(module: str, consequence: str) -> Finding:
 class FirstResponse:
     """Result of the first request to the service."""
 
-    error: AccountingAnalyticsError | None  # the reason for a missing report
+    error: AccountingAnalyticsError | None  # why there is no report
     date: str | None = None  # header of the response
     local_timestamp: float = 0.0  # clock of this machine, half-way between request and response
     seconds: float = 0.0  # duration of the request
@@ -284,7 +284,7 @@ class FirstResponse:
         return not isinstance(self.error, _NO_RESPONSE)
 
     def require_report(self) -> None:
-        """End a check that needs a report."""
+        """End a check that needs a report, if there is none."""
         if self.error is not None:
             raise NotCheckedError(NO_REPORT)
 
@@ -350,7 +350,7 @@ def check_authentication(instance_id: str, first: FirstResponse) -> Finding:
 
 
 def check_clock(first: FirstResponse) -> Finding:
-    """Check that this machine's clock agrees with the service's."""
+    """Check that the clock of this machine agrees with the clock of the service."""
     if first.error is not None:
         raise NotCheckedError("because there is no response to compare with")
     try:
@@ -390,12 +390,12 @@ def check_read_line_entries(client: LedgerClient, day: Period, first: FirstRespo
 
 
 def check_changes() -> Finding:
-    """Report that permission to change the books is never checked."""
+    """Return the finding that permission to change the books is never checked."""
     raise NotCheckedError("because only a change would show it, and the doctor changes nothing")
 
 
 def check_rate_limit(quota: Quota, first: FirstResponse) -> Finding:
-    """Report the rate limit that the service states."""
+    """Return a finding with the rate limit that the service states."""
     if isinstance(first.error, RateLimitedError):
         return failed(str(first.error), "wait a minute; is another program using this instance?")
     first.require_report()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.periods import Period
 
 _PRECEDENCE = (ConfigurationError.exit_code, ServiceError.exit_code, BooksError.exit_code)
-"""Causes come before their effects."""
+"""Order in which exit codes apply: causes are before their effects."""
 _READ_MESSAGE = "read the message, then run the doctor again"
 _COLUMNS = ["part", "check", "verdict", "finding", "next step"]
 _MIN_WIDTH = 60
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 
 class Part(StrEnum):
-    """Subject of a check; it is at fault if the check fails."""
+    """Subject of a check, which is at fault if the check fails."""
 
     MACHINE = "This machine"
     SERVICE = "The service"
@@ -49,7 +49,7 @@ _EXIT_CODES = dict(zip(Part, _PRECEDENCE, strict=True))
 
 
 class NotCheckedError(Exception):
-    """A check lacks what it needs; the message begins with because."""
+    """A check lacks what it needs. The message begins with "because"."""
 
 
 class Finding(NamedTuple):
@@ -102,7 +102,7 @@ def failed(message: str, next_step: str, error_code: int | None = None) -> Findi
 
 
 def run_check(part: Part, name: str, check: Callable[..., Finding], *arguments: Any) -> Finding:  # noqa: ANN401
-    """Run a check; return its finding, also after an error."""
+    """Run a check, and return its finding, also after an error."""
     try:
         finding = check(*arguments)
     except NotCheckedError as reason:
@@ -137,7 +137,7 @@ class Diagnosis(Result):
 
     @property
     def exit_code(self) -> int:
-        """0 if nothing failed; else 2 configuration, 4 service, 3 books: the first of these that applies."""
+        """Exit code: 0 if nothing failed, else 2 (configuration), 4 (service) or 3 (books), the first that applies."""
         codes = {finding.exit_code for finding in self.failed}
         return next((code for code in _PRECEDENCE if code in codes), max(codes, default=0))
 
@@ -161,7 +161,7 @@ class Diagnosis(Result):
         return fit_terminal("\n".join(map(printable, [self.summary(), self.subject, *failed])))
 
     def summary(self) -> str:
-        """Summarize the findings in one line."""
+        """Summarize the findings in one line of text."""
         counts = Counter(finding.verdict for finding in self.findings)
         results = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
         if not self.failed:
@@ -174,7 +174,7 @@ class Diagnosis(Result):
         return "\n".join(self._lines(max(width, _MIN_WIDTH)))
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show the subject, its days and one row per check, in HTML."""
+        """Show the subject, the checked days, and in HTML one row for each check."""
         yield ResultPart([self.subject, *([] if self.period is None else [f"Books of {period_label(self.period)}"])])
         yield ResultPart(table=self.frame, max_rows=None)
 
@@ -209,5 +209,5 @@ class Diagnosis(Result):
 
 
 def _wrap(text: str, width: int, head: str, indent: str) -> list[str]:
-    """Wrap a text after a head, with further lines indented."""
+    """Wrap a text after a head. Further text lines are indented."""
     return textwrap.wrap(printable(text), width, initial_indent=head, subsequent_indent=indent, break_on_hyphens=False)
