@@ -69,7 +69,7 @@ _ADVICE = (
     ("refused", "applying again leaves refused items as they are: see the reasons"),
     ("changed_elsewhere", "applying again does not change items that were changed elsewhere, a new plan does"),
 )
-"""What to do next, by outcome."""
+"""Advice on what to do next, by outcome."""
 
 
 @command(RECATEGORIZE)
@@ -255,7 +255,7 @@ def categorize(
             if as_json:
                 print_json({"outcomes": [], **tables})
     missing = left.loc[left["reason"] == NOT_PLANNED, "transaction_id"].nunique()
-    if run.confirm and missing:  # added since the plan of the journal that is resumed
+    if run.confirm and missing:  # these were added after the plan of the resumed journal was made
         raise RecategorizationIncompleteError(
             f"{count_of(missing, 'transaction')} that exact rules decide, but not in the plan that was resumed; run "
             f"again with another journal than {file}, or without --journal"
@@ -274,7 +274,7 @@ def _groups_with_reasons(transactions: pd.DataFrame, as_of: dt.date) -> pd.DataF
 
 
 def _parse_limit(text: str) -> Decimal:
-    """Amount of --max-amount, exactly."""
+    """Read the exact amount of --max-amount."""
     from accounting_analytics.core.money import MAX_SCALE, parse_amount
 
     try:
@@ -287,7 +287,7 @@ def _parse_limit(text: str) -> Decimal:
 
 
 def _saved_plan(plan: aa.Plan, journal: Path, *, confirm: bool) -> aa.Plan:
-    """Return the plan of an earlier start; else save this one if confirmed."""
+    """Return the plan that an earlier start saved, else save this plan if the run is confirmed."""
     file = journal.with_name(f"{journal.name}.csv")
     if file.exists():
         saved = aa.Plan.load(file)
@@ -315,11 +315,11 @@ def run_plan(
 ) -> None:
     """Run a plan between two reports of its days, and print the outcomes.
 
-    After a confirmed run the local books are synced; it fails unless every item is done, and the report changed exactly
-    as planned. JSON has the `others` too.
+    After a confirmed run the local books are synced. The command fails unless every item is done and the report changed
+    exactly as planned. JSON output also has `others`.
     """
     print_cost(plan)
-    books = None if run.books is None else open_books(run.books)  # what cannot be synced is refused before
+    books = None if run.books is None else open_books(run.books)  # books must be usable before the run
     instants = [item.datetime for item in plan.items]
     days = (min(instants) - DAY).date(), (max(instants) + DAY).date()  # in any zone
     before = aa.load_cash_flow_report(client, *days, time_zone=time_zone)
@@ -334,7 +334,7 @@ def run_plan(
     if run.confirm:
         try:
             after = aa.load_cash_flow_report(client, *days, time_zone=time_zone)
-        except AccountingAnalyticsError as error:  # the outcomes are known, and must not be lost
+        except AccountingAnalyticsError as error:  # the outcomes are known, and must be printed in any case
             unread = error
         else:
             effect = effect.check(after, outcomes)
@@ -367,7 +367,7 @@ def run_plan(
 def _apply(
     client: aa.LedgerClient, plan: aa.Plan, run: Run, journal: Path, *, allow_irreversible: bool
 ) -> pd.DataFrame:
-    """Apply a plan; print how to go on if it is interrupted."""
+    """Apply a plan. If it is interrupted, print how to continue."""
     options: dict[str, Any] = {"confirm": run.confirm, "modified_by": run.modified_by}
     try:
         return aa.apply_plan(client, plan, journal=journal, allow_irreversible=allow_irreversible, **options)
@@ -388,7 +388,7 @@ def _print_undo(journal: Path, run: Run, *, incomplete: bool) -> None:
 
 
 def _sync(books: aa.LocalBooks | None, client: aa.LedgerClient, run: Run) -> None:
-    """Sync the local books of a run, if any, and print the changes."""
+    """Sync the local books of a run, if it has any, and print the changes."""
     if books is None:
         return
     try:
@@ -402,9 +402,9 @@ def _sync(books: aa.LocalBooks | None, client: aa.LedgerClient, run: Run) -> Non
 
 
 def print_outcomes(plan: aa.Plan, outcomes: pd.DataFrame, *, by: str, time_zone: str, limit: int | None) -> None:
-    """Print counts of outcomes, then items or their sums, then each reason once.
+    """Print the number of each outcome, then items or their sums, then each reason once.
 
-    What failed comes first.
+    Items that failed come first.
     """
     summary = plan.summary(outcomes)
     if by == "item":
@@ -430,12 +430,12 @@ def _failed_first(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _summarize(outcomes: pd.DataFrame) -> str:
-    """Count the items of each outcome, on one line."""
+    """Count the items of each outcome, in one line of text."""
     return ", ".join(f"{count:,} {outcome}" for outcome, count in outcomes["outcome"].value_counts().items())
 
 
 def require_done(outcomes: pd.DataFrame) -> None:
-    """Print the summary if every item is done; else fail with the next step."""
+    """Print the summary if every item is done, else fail with advice on the next step."""
     found, summary = set(outcomes["outcome"]), _summarize(outcomes) or "nothing to do"
     if found - {"done", "already_done"}:
         advice = "; ".join(text for outcome, text in _ADVICE if outcome in found)

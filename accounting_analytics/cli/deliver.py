@@ -83,7 +83,7 @@ def export(
     output
         Folder or file to write, as the format needs.
     """
-    exports.check_output(export_format, output)  # before the load
+    exports.check_output(export_format, output)  # checked before the load
     with connect_source(source, days, load) as (client, period):
         books = load_books(client, period, load, reports=[period])
     if isinstance(client, aa.LedgerClient):
@@ -186,7 +186,7 @@ def pack(
     PageOptions(sections or None, templates, text).check()
     require_budget(budget)
     presentation = presentation_of(source)
-    # also of local books, all of whose days are no pack
+    # also for local books, because all their days are no period of a pack
     days.in_zone("UTC", presentation.fiscal_year_start_month)
     with connect_source(source, days) as (client, period):
         if since is not None and isinstance(client, aa.LedgerClient):
@@ -222,7 +222,7 @@ def pack(
         print_json({"title": made.title, "verdict": made.proof, "fingerprint": made.fingerprint, "files": paths})
     else:
         print(*written.paths.values(), sep="\n")
-    print_message(f"{made.title}: {made.proof}; fingerprint {made.fingerprint}")  # kept in the log of a job
+    print_message(f"{made.title}: {made.proof}; fingerprint {made.fingerprint}")  # the log of a job keeps this text
     if not made.proven:
         problems = [*made.reasons, *([] if written.pdf_error is None else [str(written.pdf_error)])]
         raise BooksDoNotTieError(f"the cash flow of the pack is not proven: {'; '.join(problems)}")
@@ -231,7 +231,7 @@ def pack(
 
 
 def _drift(client: aa.LedgerClient | aa.LocalBooks, books: aa.Books, since: str | None) -> Drift | None:
-    """Find changes since a version, else since the last close, or None."""
+    """Find changes since a version, else since days were last closed, or return None."""
     if isinstance(client, aa.LedgerClient):
         return None
     version: str | int | None = since
@@ -242,7 +242,7 @@ def _drift(client: aa.LedgerClient | aa.LocalBooks, books: aa.Books, since: str 
 
 
 def _refuse_secrets() -> None:
-    """Refuse a secret as a parameter, without repeating it: logs keep errors."""
+    """Refuse a secret as a parameter. The message does not repeat the secret, because logs keep errors."""
     from accounting_analytics.client.secret import TOKEN_VARIABLE, is_secret_parameter, known_secrets
 
     secrets = known_secrets(os.environ)
@@ -254,7 +254,7 @@ def _refuse_secrets() -> None:
 
 
 def _choose_formats(profile: str | None, *, pdf: bool, excel: bool) -> PackFormats:
-    """Choose the formats, and check for the browser and the package they need."""
+    """Choose the formats, and check that the browser and the package that they need exist."""
     from accounting_analytics.client.settings import load_settings
     from accounting_analytics.core.extras import import_extra
     from accounting_analytics.pack.pack_files import PackFormats, find_browser
@@ -347,7 +347,7 @@ def run(
 
 
 def _zone_of_notebook(notebook: Path, texts: Mapping[str, str], source: BooksOrService) -> str:
-    """Zone of the parameter time_zone, given or declared, else the configured one."""
+    """Return the time zone of the parameter time_zone, given or declared, else the configured zone."""
     from accounting_analytics.notebook_jobs.notebook_parameters import declared_parameters, read_notebook
 
     declared = declared_parameters(read_notebook(notebook)).get("time_zone")

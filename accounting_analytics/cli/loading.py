@@ -31,13 +31,13 @@ _NOT_OF_BOOKS = {
     "allow_partial": "they have every line, so leave it out",
     "parents": "they have their chart of accounts, so give the parents to `sync`",
 }
-"""Options of a load, and why local books do not have them."""
+"""Options of a load that local books do not have, each with the reason."""
 
 
 @contextmanager
 def connect_service(service: Service, time_zone: str | None = None) -> Iterator[tuple[aa.LedgerClient, str]]:
-    """Connect to the configured service or the demo company; return its zone too."""
-    choose_zone(time_zone)  # before anything is started
+    """Connect to the configured service or the demo company, and also return its time zone."""
+    choose_zone(time_zone)  # refused before anything is started
     require_one_source(service)
     if service.demo:
         with aa.demo() as company:
@@ -52,7 +52,7 @@ def connect_service(service: Service, time_zone: str | None = None) -> Iterator[
 
 @contextmanager
 def connect_for_days(service: Service, days: ZonedDays) -> Iterator[tuple[aa.LedgerClient, Period]]:
-    """Connect to the service; refuse unusable days before that."""
+    """Connect to the service. Unusable days are refused before that."""
     first_month = presentation_of(service).fiscal_year_start_month
     days.in_zone("UTC", first_month)
     with connect_service(service, days.time_zone) as (client, time_zone):
@@ -65,7 +65,8 @@ def connect_source(
 ) -> Iterator[tuple[aa.LedgerClient | aa.LocalBooks, Period]]:
     """Open the local books of --books or the configuration, else connect a client.
 
-    Without days they are all that local books have. Options of a load that have no effect on local books are refused.
+    Without given days, all days of local books are used. Options of a load that have no effect on local books are
+    refused.
     """
     from accounting_analytics.client.settings import load_settings
 
@@ -94,20 +95,20 @@ def connect_source(
 
 
 def open_books(folder: str | Path) -> aa.LocalBooks:
-    """Open the local books of a folder that has some."""
+    """Open the local books of a folder. Refuse a folder without books."""
     from accounting_analytics.local_books import open_synced
 
     return open_synced(folder)
 
 
 def require_one_source(service: Service) -> None:
-    """Refuse --demo beside --books."""
+    """Refuse --demo together with --books."""
     if service.demo and getattr(service, "books", None) is not None:
         raise InputError("--demo and --books are both given: leave one of them out")
 
 
 def require_scale(service: Service, scale: int, whose: str) -> None:
-    """Refuse another --scale than that of books which state theirs."""
+    """Refuse a --scale that differs from the scale that books state."""
     if service.scale not in {None, scale}:
         raise InputError(f"--scale {service.scale}: {whose} amounts of {scale} fraction digits; leave it out")
 
@@ -137,19 +138,19 @@ def depreciation_of(service: Service, named: tuple[str, ...]) -> tuple[str, ...]
 
 
 def configured_zone(time_zone: str | None, profile: str | None = None) -> str:
-    """Choose --time-zone, else the configured zone, else UTC, without a client."""
+    """Return --time-zone, else the configured zone, else UTC, without connecting a client."""
     from accounting_analytics.client.settings import load_settings
 
     return load_settings(profile, time_zone=time_zone)["time_zone"] or "UTC"
 
 
 def days_of_command(days: Period, time_zone: str | None) -> dict[str, object]:
-    """Make the options of the next command: dates, which stay the same tomorrow."""
+    """Make the options for a next command: dates, because relative days would change tomorrow."""
     return {"start_date": days.start_date, "end_date": days.end_date, "time_zone": time_zone}
 
 
 def read_parents(path: Path | None) -> dict[str, str | None] | None:
-    """Read parents by ledger id from a sheet of --parents; roots have None."""
+    """Read parents by ledger id from the file of --parents. Roots have None."""
     from accounting_analytics.core.edited_files import Column, read_table
 
     if path is None:
@@ -176,7 +177,7 @@ def read_parents(path: Path | None) -> dict[str, str | None] | None:
 
 
 def read_opening(text: str | None) -> object:
-    """Read --opening: a day, or the balances of a file."""
+    """Read --opening: a day, or balances from a file."""
     from accounting_analytics.core.edited_files import Column, read_table
 
     if text is None:
@@ -215,7 +216,7 @@ def require_budget(path: Path | None, *, is_compared: bool = False) -> None:
 
 
 def load_ledgers(client: aa.LedgerClient | aa.LocalBooks, days: Period, parents: Path | None = None) -> pd.DataFrame:
-    """Load the chart of accounts, with the parents of a file."""
+    """Load the chart of accounts, with the parents that a file states."""
     from accounting_analytics.core.load_metadata import known_ledgers_claim
 
     if not isinstance(client, aa.LedgerClient):
@@ -237,7 +238,7 @@ def load_report(client: aa.LedgerClient | aa.LocalBooks, days: Period) -> aa.Cas
 def load_books(
     client: aa.LedgerClient | aa.LocalBooks, days: Period, load: Load | None = None, *, reports: Iterable[Period] = ()
 ) -> aa.Books:
-    """Load books since their first entry or --since, with the service's reports."""
+    """Load books since their first entry or --since, with reports of the service."""
     from accounting_analytics.core.load_metadata import known_ledgers_claim
 
     options: dict[str, Any] = {}
@@ -257,7 +258,7 @@ def load_books(
 
 
 def require_complete(books: aa.Books) -> None:
-    """Fail, after the result was printed, where lines are missing."""
+    """Fail if lines are missing. The result was printed before."""
     certificate = aa.check_completeness(books)
     if not certificate.complete:
         raise IncompleteLoadError(certificate.summary())
@@ -272,6 +273,6 @@ def require_entries(books: aa.Books, days: Period, effect: str) -> None:
 
 
 def say_movements(books: aa.Books) -> None:
-    """Say that amounts are movements, where no opening is known."""
+    """Print that amounts are movements, if no opening is known."""
     if books.opening.is_movement:
         print_message("these are movements, not balances: add --opening DAY, the first day of the books")

@@ -91,7 +91,7 @@ def sync(
 
 
 def _require_proven(synced: SyncResult, books: Path) -> None:
-    """Fail, after printing, if books are not proven or closed days changed."""
+    """Fail if books are not proven, or closed days have changed. The result was printed before."""
     if not synced.complete:
         first = synced.months.loc[~synced.months["complete"]].iloc[0]
         raise IncompleteLoadError(

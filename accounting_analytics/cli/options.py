@@ -86,7 +86,7 @@ class GivenDays:
         return any(given is not None for given in (self.start_date, self.end_date, self.period))
 
     def in_zone(self, time_zone: str, first_month: int = 1) -> Period:
-        """Return first to last day; a relative period counts from today there."""
+        """Return the period from first to last day. A relative period counts from today in the time zone."""
         first, last = self.optional_dates(time_zone, first_month)
         if first is None and last is None:
             raise InputError(
@@ -99,7 +99,7 @@ class GivenDays:
         return Period(first, last, time_zone)
 
     def optional_dates(self, time_zone: str, first_month: int = 1) -> tuple[str | None, str | None]:
-        """Return first and last day, for a command that needs at most one."""
+        """Return the first and the last day, or None for a day that is not given."""
         if self.period is None:
             for option, day in (("--start-date", self.start_date), ("--end-date", self.end_date)):
                 if day is not None:
@@ -201,7 +201,7 @@ class RowLimit:
 
     @property
     def rows(self) -> int | None:
-        """Number of rows to print; None for all."""
+        """Number of rows to print, or None for all rows."""
         return None if self.all_rows else self.limit
 
 

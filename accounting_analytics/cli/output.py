@@ -29,7 +29,7 @@ _MAX_NAMES = 5
 
 
 def print_result(result: Result, *, as_json: bool) -> None:
-    """Print what a result says of itself."""
+    """Print the text or the JSON of a result."""
     print(result.to_json() if as_json else result.explain())
 
 
@@ -48,7 +48,7 @@ def print_json(content: pd.DataFrame | Mapping[str, Any]) -> None:
 
 
 def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
-    """Print a mapping as JSON, or one line per name without empty tuples."""
+    """Print a mapping as JSON, or as one text line for each name, without empty tuples."""
     if as_json:
         print_json(mapping)
         return
@@ -58,7 +58,7 @@ def print_mapping(mapping: dict[str, Any], *, as_json: bool) -> None:
 
 
 def print_records(records: Sequence[Any], *, as_json: bool, optional: Sequence[str] = ()) -> None:
-    """Print dataclasses as a table; `optional` columns need width."""
+    """Print dataclasses as a table. `optional` columns are left out if the table is too wide."""
     import pandas as pd
 
     frame = pd.DataFrame([asdict(record) for record in records], dtype=object).drop(columns="pk", errors="ignore")
@@ -79,9 +79,10 @@ def print_table(
 ) -> None:
     """Print the first rows of a table, or all of it as JSON.
 
-    It counts how many of the `rest` were left out. Numbers are right-aligned, missing values empty, control characters
-    replaced. Where the table is wider than the terminal, columns of ids and then the `optional` ones are left out, in
-    their order, until it fits; then descriptions are cut so that a row is one line.
+    A last text line counts rows that were left out, and names them `rest`. Numbers are right-aligned, missing values
+    are empty, and control characters are replaced. If the table is wider than the terminal, columns of ids and then the
+    `optional` columns are left out, in their order, until it fits. Then descriptions are cut, so that a row is one text
+    line.
     """
     if as_json:
         print_json(frame)
@@ -107,7 +108,7 @@ def print_table(
 
 
 def _rich_table(frame: pd.DataFrame) -> Table:
-    """Lay out a table with one line per row; only descriptions are cut."""
+    """Lay out a table with one text line for each row. Only descriptions are cut."""
     from rich import box
     from rich.table import Column, Table
     from rich.text import Text
@@ -131,7 +132,7 @@ def _rich_table(frame: pd.DataFrame) -> Table:
 
 
 def console(piped_width: int = _PIPED_WIDTH) -> Console:
-    """Return the terminal, or a wide one for files and pipes."""
+    """Return a console as wide as the terminal, or a wide console for files and pipes."""
     from rich.console import Console
 
     terminal = Console(highlight=False, markup=False)
@@ -156,7 +157,7 @@ def print_transactions(
 
 
 def count_names(names: Iterable[str]) -> str:
-    """Count names, most frequent first: ``12 Meals, 3 Rent and 4 in 2 more``."""
+    """Count names, the most frequent first: ``12 Meals, 3 Rent and 4 in 2 more``."""
     counts = Counter(names).most_common()
     listed = ", ".join(f"{count:,} {shorten(printable(name), limit=30)}" for name, count in counts[:_MAX_NAMES])
     others = counts[_MAX_NAMES:]
@@ -164,12 +165,12 @@ def count_names(names: Iterable[str]) -> str:
 
 
 def count_uncategorized(rows: pd.DataFrame) -> str:
-    """Count transactions of a queue: one with two uncategorized parts has two rows."""
+    """Count the transactions of a queue, in which a transaction with two uncategorized parts has two rows."""
     return count_of(rows["transaction_id"].nunique(), "uncategorized transaction")
 
 
 def print_notes(frame_or_result: object, *, without: str = "") -> None:
-    """Print notes on stderr, without one that stands on the result."""
+    """Print notes on stderr, except the note `without`, which the result already shows."""
     for note in aa.notes(frame_or_result):
         if note != without:
             print_note(note)
@@ -177,19 +178,19 @@ def print_notes(frame_or_result: object, *, without: str = "") -> None:
 
 @cache
 def print_note(note: str) -> None:
-    """Print a note on stderr once, although several tables may have it."""
+    """Print a note on stderr once, although several tables may have the note."""
     print_message(note)
 
 
 def print_message(message: str) -> None:
-    """Print a line on stderr, without control characters."""
+    """Print a text line on stderr, without control characters."""
     print(printable(message), file=sys.stderr)
 
 
 def command_line(*arguments: object, **options: object) -> str:
-    """Write a command for a shell, with the options that have a value."""
+    """Write a command for a shell, with all options that have a value."""
     words = ["accounting-analytics", *map(str, arguments)]
     for name, value in options.items():
-        if value or type(value) is int:  # a number of zero is a value
+        if value or type(value) is int:  # zero is a value
             words += [f"--{name.replace('_', '-')}", *([] if value is True else [str(value)])]
     return shlex.join(words)

@@ -201,7 +201,7 @@ def check_coding(
 
 
 def _find_account(books: aa.Books, text: str) -> str:
-    """Id of the account of --ledger."""
+    """Return the id of the account that --ledger names."""
     try:
         return books.names.find(text)
     except InputError as error:
@@ -209,8 +209,8 @@ def _find_account(books: aa.Books, text: str) -> str:
 
 
 def queue_tables(groups: pd.DataFrame, transactions: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return groups and transactions of a queue as JSON has them."""
-    shares = {"share": object, "cumulative_share": object}  # not amounts
+    """Return the groups and transactions of a queue as tables for JSON."""
+    shares = {"share": object, "cumulative_share": object}  # shares are not amounts
     return {"groups": groups.astype(shares), "transactions": transactions}
 
 
@@ -230,7 +230,7 @@ def _print_groups(groups: pd.DataFrame, count: str, limit: int, as_of: dt.date) 
 
 
 def _source_of_command(source: BooksOrService) -> dict[str, object]:
-    """Options with the same source for a command to run next."""
+    """Return the options with which a next command reads the same source."""
     return {"books": source.books, "profile": source.profile, "scale": source.scale, "demo": source.demo}
 
 
@@ -392,7 +392,7 @@ def plan(
 def _propose(
     deciding: Deciding, days: ZonedDays, source: BooksOrService
 ) -> tuple[pd.DataFrame, pd.DataFrame, aa.Books, str | None]:
-    """Propose categories; refuse unusable files before the load."""
+    """Propose categories. Unusable files are refused before the load."""
     from accounting_analytics.recategorization.decisions import read_decisions
     from accounting_analytics.recategorization.suggestions import check_precision
 
@@ -427,7 +427,7 @@ def _propose(
 def print_items(rows: pd.DataFrame, summary: str, time_zone: str, limit: int | None) -> None:
     """Print proposals or items of a plan, without ids of decided groups.
 
-    Rows fit a page of text in a pipe too: what does not fit is in JSON.
+    In a pipe, rows also fit a page of text. Columns that do not fit are only in JSON.
     """
     from accounting_analytics.recategorization.changes import BY_HAND
 
@@ -444,14 +444,14 @@ def print_cost(plan: aa.Plan) -> None:
 
 
 def print_totals(totals: pd.DataFrame, limit: int | None) -> None:
-    """Print the items by rule or new category: number, sum, outcome."""
+    """Print the number, sum and outcome of items by rule or new category."""
     first = next(name for name in _TOTALS if name in totals)
     names = totals[first].map(lambda name: shorten(name, limit=_NAME_WIDTH)).astype("str")
     print_table(totals.assign(**{first: names}), _TOTALS, limit=limit)
 
 
 def totals_tables(plan: aa.Plan, outcomes: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
-    """Totals of a plan as JSON has them."""
+    """Return the totals of a plan as tables for JSON."""
     return {f"by_{by}": plan.exact_totals(by, outcomes) for by in ("category", "rule")}
 
 
@@ -479,7 +479,7 @@ def preview(
 
     planned = aa.Plan.load(plan)
     with connect_source(source, days) as (client, period):
-        require_same_instance(planned.instance_id, client.instance_id)  # before the ledgers are discovered
+        require_same_instance(planned.instance_id, client.instance_id)  # refused before the ledgers are discovered
         ledgers = load_ledgers(client, period)
         reported = load_report(client, period)
     effect = planned.preview(reported)

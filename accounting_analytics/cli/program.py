@@ -1,4 +1,4 @@
-"""The program: every command by its name, exit code and message of every error."""
+"""The program: it imports every command, and turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NoReturn, get_args
 
 from cyclopts import CoercionError, CycloptsError, MissingArgumentError, UnusedCliTokensError
 
-# Each declares its commands; the help lists them in this order.
+# Each module declares its commands. The help lists the commands in this order.
 # isort: off
 from accounting_analytics.cli import deliver, read, local_books, plan, apply, service  # noqa: F401
 
@@ -22,7 +22,7 @@ from accounting_analytics.cli.sections import app
 from accounting_analytics.core.errors import AccountingAnalyticsError
 
 _DAYS = re.compile(r"[0-9]{4}(-[0-9Hh Qq-]{1,5})?(-[0-9]{2})?")
-"""What is certainly meant as days, and no secret."""
+"""Pattern of words that certainly mean days, and are no secret."""
 _SHORT_NUMBER = re.compile(r"[0-9][0-9.,_]*[kKmM]?")
 _FAILED, _BAD_INPUT, _KILLED = 1, 2, 5
 _LIMITS = {
@@ -30,11 +30,11 @@ _LIMITS = {
     errno.ENFILE: "close other programs",
     errno.ENOMEM: "free some memory",
 }
-"""What to do where not the file is the cause."""
+"""Advice for errors of the system whose cause is not the file."""
 
 
 def main() -> NoReturn:
-    """Run the command line; print errors on stderr and return their exit code."""
+    """Run the command line and exit with its exit code. Errors are printed on stderr."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
@@ -43,7 +43,7 @@ def main() -> NoReturn:
 
 def run(words: list[str]) -> int:
     """Run the command of a command line and return its exit code."""
-    print_note.cache_clear()  # in a process that runs several commands each prints its notes
+    print_note.cache_clear()  # in a process that runs several commands, each command prints its notes
     try:
         code = _call(words)
         sys.stdout.flush()
@@ -59,7 +59,7 @@ def run(words: list[str]) -> int:
     except _database_errors() as error:
         print_message(f"error: the database failed: {error.orig}; unfinished changes were not written")  # type: ignore[attr-defined]
         return _FAILED
-    except BrokenPipeError:  # who reads the output has enough, as `head` has
+    except BrokenPipeError:  # the reader of the output wants no more, such as `head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except ModuleNotFoundError:
@@ -82,11 +82,11 @@ def _call(words: list[str]) -> int:
 def _shortage(error: OSError | MemoryError | ImportError) -> str:
     """Say what the machine lacks, and what to do."""
     if not isinstance(error, OSError):
-        found = str(error).partition("\n")[0]  # of a library that cannot be mapped
+        found = str(error).partition("\n")[0]  # a library cannot be mapped into memory
         return f"there is not enough memory{f' ({found})' if found else ''}; free some"
     if error.errno in _LIMITS:
         return f"{error.strerror}; {_LIMITS[error.errno]}"
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing it at exit would fail again
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # flushing stdout at exit would fail again
     problem = "the output cannot be written" if error.filename is None else f"{error.filename} cannot be used"
     return f"{problem}: {error.strerror}; free some space or give another path"
 
@@ -111,6 +111,6 @@ def _describe(error: CycloptsError) -> str:
 
 
 def _database_errors() -> tuple[type[Exception], ...]:
-    """Errors of the embedded service's database; none where SQLAlchemy was never imported."""
+    """Return the error types of the embedded service's database, or none if SQLAlchemy was not imported."""
     exceptions = sys.modules.get("sqlalchemy.exc")
     return () if exceptions is None else (exceptions.DBAPIError,)

@@ -269,10 +269,10 @@ def _print_list(
 
 
 def _load_until(days: ZonedDays, load: Load, source: BooksOrService) -> tuple[aa.Books, dt.date | None]:
-    """Load all lines until a last day, and return that day too.
+    """Load all lines up to a last day, and also return this day.
 
-    Without days it is not given to a calculation, which then takes that of the latest line: local books also have the
-    days after it.
+    Without given days the day is None, and a calculation takes the day of the latest line, because local books also
+    have days after it.
     """
     if days.end_date is not None and days.period is None:
         days = replace(days, start_date=days.start_date or str(parse_date(days.end_date, "--end-date")))
@@ -282,7 +282,7 @@ def _load_until(days: ZonedDays, load: Load, source: BooksOrService) -> tuple[aa
 
 
 def _require_writable(path: Path) -> None:
-    """Refuse an output of an unknown format or folder before the load."""
+    """Refuse an output file with an unknown format or folder, before the load."""
     if path.suffix.lower() not in {".xlsx", ".csv", ".html"}:
         raise InputError(f"--output {path} must end in .xlsx, .csv or .html; nothing was loaded")
     if not path.absolute().parent.is_dir():
@@ -290,7 +290,7 @@ def _require_writable(path: Path) -> None:
 
 
 def _write_statement(statement: aa.Statement, path: Path) -> None:
-    """Write a statement in the format of the file's name."""
+    """Write a statement in the format that the file's name states."""
     from accounting_analytics.core.atomic_files import write_text
 
     match path.suffix.lower():
@@ -342,7 +342,7 @@ def register(
 def _print_register(
     entries: pd.DataFrame, books: aa.Books, ledger_id: str, days: aa.Period, since: dt.date | None
 ) -> None:
-    """Print the entries of a ledger with their sum or the balance."""
+    """Print the entries of a ledger, with their sum or the balance."""
     from accounting_analytics.core.column_conversion import exact_floats
     from accounting_analytics.core.money import exact_sum, format_amount
 
@@ -390,7 +390,7 @@ def bridge(
 
     comparison, first_month = _COMPARISONS.get(against), presentation_of(source).fiscal_year_start_month
     if comparison is None:
-        parse_period(against, first_month)  # refused before anything is started
+        parse_period(against, first_month)  # a wrong period is refused before anything is started
     with connect_source(source, days, load) as (client, period):
         other = (
             compared_period(period, comparison)
@@ -511,7 +511,7 @@ def reconcile(
     )
     with connect_for_days(service, days) as (client, period):
         loaded = load_books(client, period, load, reports=period.months())
-    certificate = aa.check_completeness(loaded.with_reports(()))  # which are compared next
+    certificate = aa.check_completeness(loaded.with_reports(()))  # the next step compares reports
     print_message(certificate.summary())
     months = aa.reconcile(loaded)
     print_result(months, as_json=load.as_json)
@@ -525,9 +525,9 @@ def reconcile(
 
 
 def _require_tied(months: aa.Reconciliation, days: aa.Period, *, strict: bool) -> None:
-    """Fail if a month does not tie or no cash moved.
+    """Fail if a month does not tie, or if no cash moved.
 
-    What was not compared is printed, or a failure if strict.
+    Figures that were not compared are printed. With `strict` they are a failure.
     """
     if not months.ties:
         untied = ", ".join(period_label(month.period) for month in months.untied)
@@ -568,7 +568,7 @@ def doctor(
             if not days.given:
                 months = aa.Period(company.start_date, company.end_date).months()
                 first, last = str(months[-3].start_date), str(company.end_date)
-        if days.period is not None:  # only then is the configuration needed before it is checked
+        if days.period is not None:  # only with --period is the configuration needed before it is checked
             zone = days.time_zone or (client.time_zone if client else None) or configured_zone(None, service.profile)
             first, last = days.optional_dates(zone, presentation_of(service).fiscal_year_start_month)
         configured: dict[str, Any] = {"profile": service.profile, "scale": service.scale}

@@ -33,7 +33,7 @@ def command(section: Group, name: str | None = None) -> Callable[[Callable[..., 
 
 
 def commands(section: Group, name: str, text: str, *, of: App = app) -> App:
-    """Declare a name of the program with several commands below it."""
+    """Declare a name with several commands below it, such as ``rules``."""
     group = App(name=name, help=text, group=section, sort_key=next(_numbers), help_format="markdown")
     of.command(group)
     return group

@@ -63,7 +63,7 @@ def serve(
     allow_remote
         Accept connections from other machines; put a reverse proxy in front.
     """
-    logging.raiseExceptions = False  # a log on a full disk loses lines, and gets no traceback when there is space again
+    logging.raiseExceptions = False  # on a full disk the log loses lines, without a traceback when there is space again
     options = service.ServiceOptions(
         host=host,
         port=port,
@@ -168,7 +168,7 @@ def import_books(
 
 
 def _print_next_steps(store: service.Store, summary: service.ImportSummary) -> None:
-    """Ask for unstated settings, and print how to serve and reach the books."""
+    """Name settings that nothing states, and print how to serve and reach the books."""
     options = {"company": "--company NAME", "currency": "--currency CODE"}
     unknown = [name for name in options if getattr(summary, name) is None]
     if unknown:
@@ -184,7 +184,7 @@ def _print_next_steps(store: service.Store, summary: service.ImportSummary) -> N
 
 
 def _root(text: str) -> tuple[str, str]:
-    """Return the two beginnings of paths in ``OLD=NEW``."""
+    """Return the two beginnings of paths that ``OLD=NEW`` states."""
     old, equals, new = (part.strip() for part in text.rpartition("="))
     if not (old and equals and new):
         raise InputError(f"--root: {text!r} is not OLD=NEW, such as me:assets=assets")
@@ -193,7 +193,7 @@ def _root(text: str) -> tuple[str, str]:
 
 @contextmanager
 def _problems_printed(*, dry_run: bool, as_json: bool) -> Iterator[None]:
-    """Print every problem of a file before the message that counts them."""
+    """Print every problem of a file, before the message that counts the problems."""
     try:
         yield
     except ImportRefusedError as error:
