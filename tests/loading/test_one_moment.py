@@ -129,6 +129,14 @@ def test_inserts_into_days_already_read_and_not_yet_read(served):
     assert writer.pages == 15  # five to read the ledger, as many to find the changes, as many to see no more
 
 
+def test_lines_that_leave_a_ledger_are_found(served):
+    books = Books(*served)
+    writer = books.writer({1: lambda: books.recategorize(1)})  # its line is on the first page of Rent
+    frame = books.load(books.client(writer), [books.rent], in_flight=1, consistency="all")
+    assert len(frame) == len(books.moments[0].query("ledger_id == @books.rent")) - 1
+    assert books.is_of_one_moment(frame)
+
+
 def test_verifying_without_changes_reads_the_days_twice(connected, make_ledgers, spread):
     days = [f"2025-{month:02}-{day:02}" for month in (1, 2, 3) for day in range(1, 29)]
     service = make_ledgers(spread({"led_1": dict.fromkeys(days, 60), "led_2": dict.fromkeys(days, 1)}), page_size=100)
