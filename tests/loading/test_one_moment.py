@@ -161,7 +161,15 @@ def test_one_response_is_of_one_moment(connected, make_ledgers, spread):
     assert newest.attrs["load"]["of_one_moment"] == "2025-01-01/2025-03-31"
 
 
-@pytest.mark.parametrize("consistency", ["everything", aa.Period("2024-12-01", "2025-01-31"), None])
+@pytest.mark.parametrize(
+    "consistency",
+    [
+        "everything",
+        aa.Period("2024-12-01", "2025-01-31"),
+        aa.Period("2025-02-01", "2025-02-28", "America/New_York"),
+        None,
+    ],
+)
 def test_other_days_cannot_be_verified(connected, consistency):
     client = connected(lambda _: httpx.Response(500))
     with pytest.raises(InputError, match="consistency is"):
