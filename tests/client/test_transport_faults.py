@@ -227,6 +227,15 @@ def test_long_waits_are_errors_and_hold_all_threads(across, fault_server, wait):
     assert len(fault_server.requests) == 1
 
 
+def test_waits_over_two_minutes_are_errors_whatever_the_deadline(across, fault_server, monkeypatch):
+    assert http._MAX_WAIT == 120
+    monkeypatch.setattr(http, "_MAX_WAIT", 0.5)
+    fault_server.fault = lambda *_: status("429 Wait", retry_after="1")
+    with pytest.raises(RateLimitedError, match="asks to wait 1 seconds"):
+        across(deadline=20.0).retrieve_cash_flow_report(*MARCH)
+    assert len(fault_server.requests) == 1
+
+
 def redirect(target, code=307):
     return lambda sender, _: sender.send(b"", f"{code} Elsewhere", connection="close", location=target)
 
