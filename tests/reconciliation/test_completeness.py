@@ -1,6 +1,7 @@
 """Completeness: every planted gap is found and named, and complete books have none."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 
 import pandas as pd
@@ -279,7 +280,13 @@ def test_different_balances_of_adjoining_months_are_named():
     assert failed(certificate) == [0, 0, 0, 0, 0, 1, 0]
     assert certificate.problems["difference"].tolist() == [0.01] * 2
     assert "between 2025-03-31 and 2025-04-01" in certificate.explain()
-    apart = [make_report(), make_report((), days=("2025-05-01", "2025-05-31"))]
+
+
+@pytest.mark.parametrize(
+    "other", [aa.Period("2025-05-01", "2025-05-31"), aa.Period("2025-04-01", "2025-04-30", "Asia/Tokyo")]
+)
+def test_reports_that_do_not_adjoin_are_not_compared(other):
+    apart = [make_report(), replace(make_report(()), period=other)]
     assert certified(frame(LINES), *apart).checks[-3].note == "no two reports have adjoining periods"
 
 
