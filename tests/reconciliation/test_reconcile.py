@@ -159,6 +159,16 @@ def test_an_error_is_found_in_its_month_only(distorted, change, is_anchored):
     assert result.untied[0].explain() in result.explain()
 
 
+def test_an_entry_that_is_not_there_is_found_in_its_month_only(demo_company, frames):
+    lines, ledgers = frames
+    cash = set(ledgers.query("report_cash_flow")["id"])
+    of_cash = lines[lines["ledger_id"].isin(cash) & (lines["local_date"] == "2025-02-10")]
+    others = lines[lines["journal_entry_id"] != of_cash["journal_entry_id"].iloc[0]].reset_index(drop=True)
+    others.attrs = {"scale": 2}
+    books = books_of_months((others, ledgers), months_of(demo_company.client, "UTC"), "UTC", is_anchored=True)
+    assert untied_months(aa.reconcile(books)) == ["2025-02"]
+
+
 def add_flow(report):
     """Add a cent to the net cash flow of the first ledger that has one."""
     ledger = next(one for one in report["cash_flow_ledgers"] if one["net_cash_flow"])
