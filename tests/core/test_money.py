@@ -1,12 +1,13 @@
 """Money: exact amounts, scales, rounding noise, refused text, signs."""
 
 from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accounting_analytics.core.errors import AmountError
@@ -21,6 +22,7 @@ from accounting_analytics.core.money import (
     pandas_dtype,
     parse_amount,
     read_floats,
+    rounded_quotient,
     signed_amount,
     to_decimals,
     to_float,
@@ -277,3 +279,10 @@ def test_exact_amounts_become_floats():
 @pytest.mark.parametrize(("text", "digits"), [("12.30", 2), ("12", 0), ("1E+3", 0), ("-0.001", 3)])
 def test_fraction_digits_count_final_zeros_not_exponents(text, digits):
     assert fraction_digits(Decimal(text)) == digits
+
+
+@given(st.integers(-50, 50), st.integers(1, 6))
+@example(5, 2)
+@example(-7, 2)
+def test_quotients_are_rounded_half_to_even(units, count):
+    assert rounded_quotient(units, count) == round(Fraction(units, count))
