@@ -369,7 +369,7 @@ def _days(first: dt.date, last: dt.date) -> list[dt.date]:
 def _report_remarks(
     report: CashFlowReport, figures: CashFlowReportFigures, *, with_first_day: bool = True
 ) -> list[str]:
-    """Write the days of a report, their time zone, and the limits of the report."""
+    """Write the days, the time zone and the limits of a report."""
     period = report.period
     first = _first_known_day(figures) if with_first_day else period.start_date
     return [
@@ -381,13 +381,13 @@ def _report_remarks(
 
 
 def _tag_remarks(report: CashFlowReport, tag_names: Mapping[str, str]) -> list[str]:
-    """Write a remark that names the tags by which a report was filtered."""
+    """Write a remark that names the tags of a filtered report."""
     names = [tag_names.get(tag_id, tag_id) for tag_id in report.tag_ids]
     return [f"only lines tagged {join_ids(names, limit=1)}"] if names else []
 
 
 def _first_known_day(figures: CashFlowReportFigures) -> dt.date:
-    """Find the first day of a report that has a balance or a line entry."""
+    """Find the first day with a balance or a line entry."""
     if figures.starting or not len(figures.days):
         return figures.period.start_date
     first: dt.date = max(figures.days.min().item(), figures.period.start_date)
@@ -441,7 +441,7 @@ def _waterfall_marks(rows: Rows) -> dict[str, Any]:
 
 
 def _waterfall_steps(figures: CashFlowReportFigures, largest: int) -> list[tuple[str, str]]:
-    """List the key and the label of the largest flows and of the rest."""
+    """List the largest flows and the rest, each as key and label."""
     ledgers = figures.ledgers[figures.ledgers["net_cash_flow"] != 0]
     flows = dict(zip(ledgers["ledger_id"], ledgers["net_cash_flow"], strict=True))
     ranked = sorted(flows, key=lambda ledger_id: -abs(flows[ledger_id]))
@@ -454,7 +454,7 @@ def _waterfall_steps(figures: CashFlowReportFigures, largest: int) -> list[tuple
 
 
 def _balance_table(figures: CashFlowReportFigures, title: str, subtitle: Sequence[str], first: dt.date) -> FigureTable:
-    """Make a table of the flow and the ending balance of weeks, months or quarters."""
+    """Tabulate the flow and ending balance of weeks, months or quarters."""
     _, steps = time_steps(figures.period, None)
     rows = [
         (
@@ -495,7 +495,7 @@ def _report_table(
 
 
 class _Account(NamedTuple):
-    """A chart line: key, name, ledgers, and units at the end of each day."""
+    """A chart line: key, name, ledgers, and units at each day's end."""
 
     key: str
     name: str

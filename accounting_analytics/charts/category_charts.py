@@ -323,7 +323,10 @@ _WITHOUT_TEXT = "Without text"
 
 
 def _largest_payees(column: ChosenColumn, largest: int) -> list[tuple[str, Figure]]:
-    """List the payees with the largest payments, and all others as one payee."""
+    """List the payees with the largest payments.
+
+    All others are one payee.
+    """
     hint = "pass statement.column(...) of a cash_flow_statement made from line entries"
     require_type(column, ChosenColumn, "column", hint)
     figures = column.statement.figures

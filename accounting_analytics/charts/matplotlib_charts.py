@@ -177,13 +177,16 @@ def _draw_message(paper: Paper, axes: Axes) -> None:
 
 
 def _plot_body(paper: Paper, draw: Callable[[Paper, Axes], None]) -> Body:
-    """Return the height of a chart over time with its legend, and the function that draws it."""
+    """Return the height and the drawing function of a chart over time.
+
+    The height includes the legend.
+    """
     plot = min(max(190.0, paper.width * 0.34), 320.0)
     return plot + 30 + _LINE * _legend_grid(paper)[1] + _PERIODS, draw
 
 
 def _amount_axis(paper: Paper, axes: Axes, low: float, high: float) -> None:
-    """Label amounts and draw rules, and write the unit and the legend above."""
+    """Draw the axis of amounts with its rules, unit and legend."""
     suffix = paper.chart.series[0].suffix
     axes.set_ylim(low, high)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 2.5, 5, 10]))
@@ -232,7 +235,7 @@ def _legend_grid(paper: Paper) -> tuple[int, int]:
 
 
 def _draw_columns(paper: Paper, axes: Axes) -> None:
-    """Draw bars of periods, stacked from zero, and chart lines over the bars."""
+    """Draw bars stacked from zero, and chart lines over the bars."""
     count = len(paper.chart.places)
     places = np.arange(count)
     width = min(0.7, 0.1 * count)
@@ -279,7 +282,7 @@ _MOST_BESIDE = 0.3
 
 
 def _draw_days(paper: Paper, axes: Axes) -> None:
-    """Draw step lines of days, and label the lowest and the last amount."""
+    """Draw step lines, and label the lowest and the last amount."""
     days = [dt.date.fromisoformat(place.label) for place in paper.chart.places]
     edges = [*days, days[-1] + DAY]
     for series in paper.chart.series:
@@ -351,7 +354,10 @@ _BAR, _NAME_LINE, _GAP = 14, 15, 9
 
 
 class _NamedRows(NamedTuple):
-    """Rows of bars or cells: names of at most two text lines, amounts, and heights."""
+    """Rows of bars or cells, with names, amounts and heights.
+
+    A name has at most two text lines.
+    """
 
     names: Sequence[Sequence[str]]
     amounts: Sequence[str]
@@ -370,7 +376,10 @@ class _NamedRows(NamedTuple):
 def _rows_of(
     paper: Paper, names: Sequence[str], amounts: Sequence[str], mark: float, bold: frozenset[int]
 ) -> _NamedRows:
-    """Lay out rows with names and amounts, whose marks have the height `mark`."""
+    """Lay out rows with names and amounts.
+
+    `mark` is the height of a bar or cell.
+    """
     rooms = [paper.width - 16 - text_width(amount, bold=True) for amount in amounts]
     beside = paper.width * _NAMES
     lines = [_name_lines(name, beside if paper.is_wide else room) for name, room in zip(names, rooms, strict=True)]
@@ -407,7 +416,7 @@ def _write_rows(paper: Paper, axes: Axes, rows: _NamedRows) -> None:
 
 
 def _bar_body(paper: Paper) -> Body:
-    """Return the height of bars with names and amounts, and the function that draws them."""
+    """Return the height and the drawing function of a bar chart."""
     chart, (series,) = paper.chart, paper.chart.series
     bold = frozenset({0, len(chart.places) - 1} if chart.kind == "steps" else ())
     rows = _rows_of(paper, [place.label for place in chart.places], chart.labels(series), _BAR, bold)
@@ -464,7 +473,10 @@ _CELL = 22
 
 
 def _cell_body(paper: Paper) -> Body:
-    """Return the height of rows of cells, with amounts if there is room, and the function that draws them."""
+    """Return the height and the drawing function of rows of cells.
+
+    Cells show their amounts if there is room.
+    """
     chart, count = paper.chart, len(paper.chart.series)
     rows = _rows_of(paper, [series.name for series in chart.series], [""] * count, _CELL, frozenset())
     left = rows.names_width + 12 if paper.is_wide else 0.0
@@ -497,7 +509,10 @@ def _draw_cells(paper: Paper, axes: Axes, *, rows: _NamedRows, size: float) -> N
 
 
 def _cell_colour(paper: Paper, series: Series, size: float | None) -> tuple[str, float] | str:
-    """Return the colour and the opacity of a cell, or "none" without an outflow."""
+    """Return the colour and the opacity of a cell.
+
+    A cell without an outflow has the colour "none".
+    """
     if size is None or size <= 0:
         return "none"
     return paper.colour(series.colour), cell_opacity(size / float(paper.chart.full))
@@ -534,7 +549,10 @@ def _text_lines(text: str, width: float, size: float = _TEXT, *, bold: bool = Fa
 
 
 def _name_lines(name: str, width: float) -> list[str]:
-    """Break a name into at most two text lines, without its middle if it is too long."""
+    """Break a name into at most two text lines.
+
+    A name that is too long loses its middle.
+    """
     letters, lines = 2 * len(name), _text_lines(name, width, bold=True)  # also for wide letters, which take two columns
     while letters > 1 and len(lines) > 2:  # noqa: PLR2004 (two lines)
         letters -= 1
@@ -622,7 +640,7 @@ def _page_element(canvas: PageCanvas, words: str) -> bytes:
 
 
 def _copy_elements(drawn: ET.Element, page: ET.Element) -> None:
-    """Copy the drawn elements without groups, clip paths and the style of matplotlib."""
+    """Copy drawn elements without groups, clip paths and matplotlib's style."""
     for element in drawn:
         name = element.tag.removeprefix(_SVG)
         if name == "g":

@@ -62,7 +62,10 @@ def outlook(result: Outlook) -> Picture:
 
 
 def _quality(result: Outlook) -> list[str]:
-    """Say whether past outlooks were nearer than today's balance and the plain average."""
+    """Say whether past outlooks were better than two simple forecasts.
+
+    The simple forecasts are today's balance and the plain average.
+    """
     if result.is_better:
         return ["expected at the end of each week"]
     return ["expected at the end of each week", "not nearer than today's balance or the plain average in past weeks"]

@@ -122,7 +122,10 @@ def _draw_frame(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _name(name: str) -> str:
-    """Write a name, escaped, on at most two text lines of a telephone."""
+    """Escape a name, and break it into at most two lines.
+
+    A line fits on a telephone.
+    """
     lines = word_lines(shortened(name, 2 * _LINE_LENGTH - 10), lambda line: len(line) <= _LINE_LENGTH)
     return "<br>".join(map(_text, lines))
 
@@ -172,7 +175,7 @@ def _band_colour(colour: str) -> str:
 
 
 def _draw_columns(figure: go.Figure, chart: ChartMarks) -> None:
-    """Draw bars of periods, stacked from zero, and chart lines over the bars."""
+    """Draw bars stacked from zero, and chart lines over the bars."""
     labels = [place.label for place in chart.places]
     places = list(range(len(labels)))
     for series in chart.series:
@@ -298,7 +301,7 @@ def _draw_days(figure: go.Figure, chart: ChartMarks) -> None:
 
 
 def _label_side(position: float) -> str:
-    """Choose the side of its point on which a label stays inside the chart."""
+    """Choose the side of a point on which its label fits."""
     if position < _NEAR_END:
         return "left"
     return "right" if position > 1 - _NEAR_END else "center"

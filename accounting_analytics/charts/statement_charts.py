@@ -112,7 +112,7 @@ class _Line(NamedTuple):
 
 
 def _lines_of(statement: Statement, name: str, row: str, colour: str) -> list[_Line]:
-    """Make the chart line of a row, and a chart line for each comparison."""
+    """Make the chart line of a row, and of each comparison."""
     lines = []
     for kind in ("period", *_COMPARED):
         columns = [column for column in statement.columns if column.kind == kind and column.of != "total"]

@@ -287,7 +287,10 @@ def _parse_limit(text: str) -> Decimal:
 
 
 def _saved_plan(plan: aa.Plan, journal: Path, *, confirm: bool) -> aa.Plan:
-    """Return the plan that an earlier start saved, else save this plan if the run is confirmed."""
+    """Return the plan that an earlier start saved, else this plan.
+
+    A confirmed run saves a new plan.
+    """
     file = journal.with_name(f"{journal.name}.csv")
     if file.exists():
         saved = aa.Plan.load(file)
@@ -388,7 +391,10 @@ def _print_undo(journal: Path, run: Run, *, incomplete: bool) -> None:
 
 
 def _sync(books: aa.LocalBooks | None, client: aa.LedgerClient, run: Run) -> None:
-    """Sync the local books of a run, if it has any, and print the changes."""
+    """Sync the run's local books, and print the changes.
+
+    A run without local books needs no sync.
+    """
     if books is None:
         return
     try:

@@ -231,7 +231,10 @@ def pack(
 
 
 def _drift(client: aa.LedgerClient | aa.LocalBooks, books: aa.Books, since: str | None) -> Drift | None:
-    """Find changes since a version, else since days were last closed, or return None."""
+    """Find changes since a version, else since days were last closed.
+
+    Return None for a service, and for books without closed days.
+    """
     if isinstance(client, aa.LedgerClient):
         return None
     version: str | int | None = since
@@ -254,7 +257,7 @@ def _refuse_secrets() -> None:
 
 
 def _choose_formats(profile: str | None, *, pdf: bool, excel: bool) -> PackFormats:
-    """Choose the formats, and check that the browser and the package that they need exist."""
+    """Choose the formats, and check that their browser and package exist."""
     from accounting_analytics.client.settings import load_settings
     from accounting_analytics.core.extras import import_extra
     from accounting_analytics.pack.pack_files import PackFormats, find_browser
@@ -347,7 +350,7 @@ def run(
 
 
 def _zone_of_notebook(notebook: Path, texts: Mapping[str, str], source: BooksOrService) -> str:
-    """Return the time zone of the parameter time_zone, given or declared, else the configured zone."""
+    """Return a notebook's time zone: as given, declared or configured."""
     from accounting_analytics.notebook_jobs.notebook_parameters import declared_parameters, read_notebook
 
     declared = declared_parameters(read_notebook(notebook)).get("time_zone")

@@ -92,7 +92,7 @@ def _shortage(error: OSError | MemoryError | ImportError) -> str:
 
 
 def _describe(error: CycloptsError) -> str:
-    """Say what is wrong with a command line, without repeating a possible secret."""
+    """Say what is wrong with a command line, without possible secrets."""
     if isinstance(error, UnusedCliTokensError):
         if days := [text for text in error.unused_tokens or () if _DAYS.fullmatch(text)]:
             return f"{days[0]} is given without an option: write --period {days[0]}; options are written --name VALUE."
@@ -111,6 +111,9 @@ def _describe(error: CycloptsError) -> str:
 
 
 def _database_errors() -> tuple[type[Exception], ...]:
-    """Return the error types of the embedded service's database, or none if SQLAlchemy was not imported."""
+    """Return the error types of the embedded service's database.
+
+    There are none if SQLAlchemy was not imported.
+    """
     exceptions = sys.modules.get("sqlalchemy.exc")
     return () if exceptions is None else (exceptions.DBAPIError,)

@@ -255,7 +255,10 @@ def _print_list(
     load: Load,
     source: BooksOrService,
 ) -> None:
-    """Print recurring payments, open items by age, or ratios, at the last day."""
+    """Print recurring payments, open items by age, or ratios.
+
+    The list is as of the last day.
+    """
     books, last = _load_until(days, load, source)
     result: Result
     if statement == "recurring":
@@ -269,7 +272,7 @@ def _print_list(
 
 
 def _load_until(days: ZonedDays, load: Load, source: BooksOrService) -> tuple[aa.Books, dt.date | None]:
-    """Load all lines up to a last day, and also return this day.
+    """Load books up to a last day, and also return this day.
 
     Without given days the day is None, and a calculation takes the day of the latest line, because local books also
     have days after it.
@@ -282,7 +285,7 @@ def _load_until(days: ZonedDays, load: Load, source: BooksOrService) -> tuple[aa
 
 
 def _require_writable(path: Path) -> None:
-    """Refuse an output file with an unknown format or folder, before the load."""
+    """Refuse an output file with an unknown format or folder."""
     if path.suffix.lower() not in {".xlsx", ".csv", ".html"}:
         raise InputError(f"--output {path} must end in .xlsx, .csv or .html; nothing was loaded")
     if not path.absolute().parent.is_dir():

@@ -168,7 +168,7 @@ def import_books(
 
 
 def _print_next_steps(store: service.Store, summary: service.ImportSummary) -> None:
-    """Name settings that nothing states, and print how to serve and reach the books."""
+    """Name missing settings, and print how to serve and reach the books."""
     options = {"company": "--company NAME", "currency": "--currency CODE"}
     unknown = [name for name in options if getattr(summary, name) is None]
     if unknown:
@@ -193,7 +193,10 @@ def _root(text: str) -> tuple[str, str]:
 
 @contextmanager
 def _problems_printed(*, dry_run: bool, as_json: bool) -> Iterator[None]:
-    """Print every problem of a file, before the message that counts the problems."""
+    """Print every problem that a dry run finds in a file.
+
+    The error that follows has the number of problems.
+    """
     try:
         yield
     except ImportRefusedError as error:

@@ -313,7 +313,7 @@ class HttpSender:
         return content
 
     def _hold_back(self, step: str, request: Request, deadline: Deadline) -> None:
-        """Wait if the service has asked for a wait since the request started.
+        """Wait if the service asked for a wait after the request started.
 
         httpcore calls this at each of its steps, because connecting takes time.
         """
@@ -362,7 +362,7 @@ class HttpSender:
         raise self._status_error(request, status, reason, code and self.masked(code, token)[:_MAX_CODE_LENGTH])
 
     def _status_error(self, request: Request, status: int, reason: str, code: str | None) -> StatusError:
-        """Make the error for an unsuccessful status, with the reason that the service states."""
+        """Make the error for an unsuccessful status, with the stated reason."""
         of_any = InvalidRequestError if 400 <= status < 500 else ServerFaultError  # noqa: PLR2004 (errors of the client)
         error_type, advice = _STATUS_ERRORS.get(status, (of_any, ""))
         text = reason or "the service gave no reason"
@@ -467,7 +467,7 @@ def _tls_error(error: BaseException) -> ssl.SSLError | None:
 
 
 def _reason(content: bytes) -> tuple[str, str | None]:
-    """Read the reason and the error code from the body of an error."""
+    """Read the reason and the error code from an error's body."""
     text = content[:_MAX_BODY_BYTES].decode("utf-8", "replace")
     try:
         body = msgspec.json.decode(content)
@@ -523,7 +523,10 @@ def _transport_to(origin: httpx.URL) -> httpx.HTTPTransport:
 
 
 def _proxy_to(origin: httpx.URL) -> str | None:
-    """Return the proxy that the environment names, but none for an address on this machine."""
+    """Return the proxy that the environment names.
+
+    An address on this machine has no proxy.
+    """
     proxies = getproxies()
     proxy = proxies.get(origin.scheme) or proxies.get("all")
     return None if proxy is None or is_loopback(origin.host) or proxy_bypass(origin.host) else proxy

@@ -462,7 +462,10 @@ class LedgerClient:
 
 
 class _LocaltimeDays(NamedTuple):
-    """Days in the service's own zone, which only the service can convert to instants."""
+    """Days in the service's own zone.
+
+    Only the service can convert the days to instants.
+    """
 
     start_date: dt.date
     end_date: dt.date

@@ -219,7 +219,7 @@ def _http_date(text: str) -> float | None:
 
 
 def _number(text: str | None) -> float | None:
-    """Read a finite number from a header, or return None if there is none."""
+    """Read a finite number from a header, or return None."""
     try:
         number = float(text or "")
     except ValueError:

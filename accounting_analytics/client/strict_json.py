@@ -29,7 +29,10 @@ Decoded = TypeVar("Decoded")
 
 
 def _field_names(kind: type) -> frozenset[str]:
-    """List the fields of wire records that have the type `kind`, also with None."""
+    """List the fields of wire records that have the type `kind`.
+
+    Fields that may also be None are included.
+    """
     structs = (
         member for member in vars(records).values() if isinstance(member, type) and issubclass(member, msgspec.Struct)
     )
@@ -138,7 +141,7 @@ def _checked(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _record_id(content: bytes, problem: str) -> str:
-    """Find the id of the record that the path in a message names."""
+    """Find the id of the record that a message names."""
     with suppress(msgspec.DecodeError, IndexError, KeyError, TypeError):
         record = msgspec.json.decode(content)["records"][int(re.findall(r"\$\.records\[(\d+)\]", problem)[0])]
         return f" (line {quote(str(record['id']), limit=_MAX_SHOWN)})"

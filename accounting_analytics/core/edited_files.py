@@ -257,7 +257,7 @@ def _is_filled(cell: Cell) -> bool:
 
 
 def _header_problem(header: list[str], columns: Sequence[Column]) -> str:
-    """Describe the problem of the first row, or return "" without a problem."""
+    """Describe the problem of the first row, or return ""."""
     required = [column.name for column in columns if not column.may_be_absent]
     if not any(header):
         return "its first row is empty, not the names of the columns; make the file again"
@@ -307,7 +307,10 @@ def _problems(row: Mapping[Column, Value]) -> Iterator[str]:
 
 
 def _at_rows(rows: list[int], reason: str) -> str:
-    """Write a reason with its rows: ``rows 2, 3, 4 and 27 more: ...``."""
+    """Write a reason after its rows.
+
+    An example is ``rows 2, 3, 4 and 27 more: ...``.
+    """
     more = len(rows) - _MAX_ROWS
     others = f" and {more:,} more" if more > 0 else ""
     return f"row{'s' if rows[1:] else ''} {', '.join(map(str, rows[:_MAX_ROWS]))}{others}: {reason}"
@@ -329,7 +332,10 @@ def read_sheet(file: Path, columns: Collection[str]) -> Sheet:
 
 
 def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
-    """Read text in UTF-8, or in UTF-16, in which Excel saves "Unicode text"."""
+    """Read text in UTF-8 or UTF-16.
+
+    Excel saves "Unicode text" in UTF-16.
+    """
     encoding = "utf-16" if content.startswith(_UTF_16) else "utf-8-sig"
     try:
         text = content.decode(encoding)
@@ -348,7 +354,7 @@ def _read_csv(content: bytes, file: Path, columns: Collection[str]) -> Sheet:
 
 
 def _first_cells(text: str, separator: str) -> list[str]:
-    """Return the cells of the first row, or none if the row is invalid."""
+    """Return the cells of the first row, or none if invalid."""
     try:
         return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator), [])
     except csv.Error:
@@ -433,7 +439,7 @@ def read_amount(cell: Cell, separator: str | None) -> Decimal | Invalid:
 
 
 def _decimal_mark(text: str, separator: str | None) -> str | None:
-    """Find the decimal mark of a number, or return None if it is ambiguous.
+    """Find the decimal mark of a number, or None if ambiguous.
 
     A single mark before three digits may be a decimal mark or separate thousands. A point is the decimal mark in files
     with commas between cells, and in texts of workbooks.

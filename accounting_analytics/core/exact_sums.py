@@ -73,7 +73,10 @@ class LedgerFlows(NamedTuple):
 
 
 class _Intervals(NamedTuple):
-    """Intervals between all ends of columns, numbered from 0, and the columns that each interval is part of."""
+    """Numbered intervals between all ends of columns.
+
+    `columns` has the columns that each interval is part of.
+    """
 
     ends: list[dt.datetime]
     columns: dict[int, list[int]]
@@ -506,7 +509,10 @@ def in_microseconds_utc(frame: Lines, kind: Any) -> nw.Expr:  # noqa: ANN401 (a 
 
 
 def _units_in_memory(lines: Lines, scale: int) -> tuple[Lines, bool, int]:
-    """Convert lines in memory to minor units, or to decimals if they are too large, and count amounts with noise."""
+    """Convert lines in memory to minor units, and count amounts with noise.
+
+    Units that are too large become decimals.
+    """
     table = lines.collect("pyarrow").to_arrow()
     amounts, noise_removed = table["units"], 0
     if pa.types.is_floating(amounts.type):
@@ -545,7 +551,10 @@ def _sums_fit(units: Units) -> bool:
 
 
 def _small_units(amounts: pa.ChunkedArray) -> Units | None:
-    """Read minor units from the lower 64 bits, or return None if one needs more."""
+    """Read minor units from the lower 64 bits.
+
+    Return None if a number needs more bits.
+    """
     words = [_words(chunk) for chunk in amounts.chunks]
     if not all((chunk_words[:, 1] == chunk_words[:, 0] >> 63).all() for chunk_words in words):
         return None
@@ -559,7 +568,7 @@ def _words(decimals: pa.Array) -> npt.NDArray[np.int64]:
 
 
 def _units_on_engine(lines: Lines, scale: int, *, is_float: bool) -> tuple[Lines, int]:
-    """Convert lines of a lazy engine to minor units, and count amounts with noise.
+    """Convert lazy lines to minor units, and count amounts with noise.
 
     The test for noise is that of :func:`~accounting_analytics.core.money.read_floats`, as an expression for any engine.
     Sums are in int64 if they fit. Larger sums are in decimals, because int64 wraps around silently in engines.
@@ -601,7 +610,10 @@ def _refuse_floats(count: int, ids: pa.ChunkedArray, scale: int) -> None:
 
 
 def _require_exact_sums(lines: Lines, scale: int) -> None:
-    """Refuse sums of more than 38 digits, on which pyarrow overflows silently and other engines raise."""
+    """Refuse sums of more than 38 digits.
+
+    On such sums, pyarrow overflows silently, and other engines raise.
+    """
     extremes = lines.select(
         least=_UNITS.min(), most=_UNITS.max(), absent=_UNITS.is_null().cast(nw.Int64).sum(), count=nw.len()
     )

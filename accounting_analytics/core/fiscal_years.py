@@ -110,7 +110,7 @@ def _fiscal_unit(text: str, found: re.Match[str], first_month: int, time_zone: Z
 
 
 def _two_readings(text: str, found: re.Match[str], first_month: int) -> str:
-    """Explain which days a word means in the calendar year and in the fiscal year."""
+    """Explain which days a word means in calendar and fiscal years."""
     year = int(found["year"])
     readings = []
     for first_year, month in ((year, 1), (year - 1, first_month), (year, first_month)):
@@ -129,7 +129,10 @@ def _two_readings(text: str, found: re.Match[str], first_month: int) -> str:
 
 
 def _start_of(year: int, found: re.Match[str], first_month: int) -> dt.date | None:
-    """Return the first day of a unit of a year, or None if there is no such unit."""
+    """Return the first day of a unit in a year.
+
+    Return None for a unit that does not exist.
+    """
     months = _MONTHS_IN[found["part"] or "Y"]
     before = months * (int(found["number"] or 1) - 1)
     if before >= _YEAR or not dt.MINYEAR <= year <= dt.MAXYEAR:

@@ -134,7 +134,10 @@ class LedgerNames:
         return list(by_ledger.values())[:_MAX_LISTED]
 
     def _with_words(self, text: str) -> list[str]:
-        """Find names with words that begin with all words of a text, the shortest name first."""
+        """Find names whose words begin with all words of a text.
+
+        The shortest name is first.
+        """
         words = text.split()
         found = [
             key

@@ -291,5 +291,5 @@ def _is_number_text(text: str) -> bool:
 
 
 def _text(value: object) -> str:
-    """Format a value for a message: a Decimal as digits, any other value quoted."""
+    """Format a value for a message: Decimals as digits, other values quoted."""
     return shorten(str(value)) if isinstance(value, Decimal) else quote(value)

@@ -157,7 +157,10 @@ def choose_zone(time_zone: ZoneLike | None, default: ZoneLike | None = None) -> 
 
 
 def _similar_zone_name(text: str) -> str | None:
-    """Find the time zone that a misspelt name means, by its city or its spelling."""
+    """Find the time zone that a misspelt name means.
+
+    The city or a similar spelling decides.
+    """
     key = text.strip().lower().replace(" ", "_")
     by_key = {name.lower(): name for name in sorted(time_zone_names())}
     of_city = [name for name in by_key.values() if name.lower().endswith(f"/{key}")]
@@ -168,16 +171,19 @@ def _similar_zone_name(text: str) -> str | None:
 
 
 def _is_fixed_abbreviation(name: str) -> bool:
-    """Return whether a zone is an abbreviation without summer time, such as EST.
+    """Return whether a zone is an abbreviation without summer time.
 
-    UTC and GMT do not count, because their offset is zero.
+    An example is EST. UTC and GMT do not count, because their offset is zero.
     """
     winter, summer = (instant.astimezone(zone(name)) for instant in (_JANUARY, _JULY))
     return winter.tzname() == summer.tzname() == name and bool(winter.utcoffset())
 
 
 def _fixed_offset_note(name: str) -> str:
-    """Write a note that a zone has no summer time, and name a zone that has."""
+    """Write a note that a zone has no summer time.
+
+    The note suggests a zone with summer time, if known.
+    """
     offset = f"{_JANUARY.astimezone(zone(name)):%z}"
     city = _CITIES_WITH_SUMMER_TIME.get(name)
     hint = f"; for the days of {city.rpartition('/')[2].replace('_', ' ')} use {city}" if city else ""
@@ -222,7 +228,10 @@ def parse_date(value: DateLike, name: str = "date", *, last: bool = False) -> dt
 
 
 def _date_text(value: Any, *, last: bool) -> str:  # noqa: ANN401 (anything that is not a date)
-    """Return the ISO date of a whole day, a given text, or "" for any other value."""
+    """Return a whole day as an ISO date, and texts unchanged.
+
+    Return "" for any other value.
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, dt.datetime):
@@ -438,7 +447,10 @@ def _day_after(midnight: dt.datetime) -> dt.datetime:
 def _constant_offsets(
     tz: ZoneInfo, start: dt.datetime, end: dt.datetime
 ) -> Iterator[tuple[dt.datetime, dt.datetime, dt.timedelta]]:
-    """Split a span of naive UTC time at changes of the zone's offset, which are hours apart."""
+    """Split a span of naive UTC time where the zone's offset changes.
+
+    Changes are hours apart.
+    """
     since, offset, checked = start, _offset(tz, start), start
     while checked < end:
         following = checked + min(_HOUR, end - checked)
@@ -508,7 +520,10 @@ def month_end(day: dt.date) -> dt.date:
 
 
 def _next_month(date: dt.date) -> dt.date | None:
-    """Return the first day of the next month, or None after the calendar's last month."""
+    """Return the first day of the next month.
+
+    After the calendar's last month, return None.
+    """
     if (date.year, date.month) == (dt.MAXYEAR, 12):
         return None
     return dt.date(date.year + date.month // 12, date.month % 12 + 1, 1)
@@ -548,7 +563,10 @@ def relative_days(text: str, day: dt.date, first_month: int = 1) -> tuple[dt.dat
 
 
 def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
-    """Return the first and last day of a calendar period, or None for any other text."""
+    """Return the first and last day of a calendar period.
+
+    Return None for any other text.
+    """
     text = text.strip()
     if in_numbers := _DAYS_IN_NUMBERS.fullmatch(text):
         year, month, day = in_numbers.groups()
@@ -565,13 +583,19 @@ def _calendar_days(text: str) -> tuple[dt.date, dt.date] | None:
 
 
 def _first_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
-    """Return the first day of the month, quarter, half or year that has a day."""
+    """Return the first day of the unit that contains a day.
+
+    A unit is a month, quarter, half or year.
+    """
     months = 12 * day.year + day.month - 1 - (day.month - first_month) % _MONTHS_IN[unit]
     return dt.date(months // 12, months % 12 + 1, 1)
 
 
 def _last_day(day: dt.date, unit: str, first_month: int = 1) -> dt.date:
-    """Return the last day of the month, quarter, half or year that has a day."""
+    """Return the last day of the unit that contains a day.
+
+    A unit is a month, quarter, half or year.
+    """
     last = _first_day(day, unit, first_month)
     for _ in range(_MONTHS_IN[unit] - 1):
         last = _next_month(last) or last

@@ -27,7 +27,7 @@ def progress_bar(progress: bool | None, **options: Any) -> tqdm[Any]:  # noqa: A
 
 
 class _NotebookLine:
-    """A text line below a cell, which is removed when it is blank.
+    """A text line below a cell, removed when it is blank.
 
     A saved notebook shows a widget as "Error displaying widget: model not found", and stderr as a red bar.
     """
@@ -52,7 +52,10 @@ class _NotebookLine:
 
 
 def _is_visible(progress: bool | None) -> bool:  # noqa: FBT001 (as in the public functions)
-    """Return whether to show a bar: as requested, else only outside of batch runs."""
+    """Return whether to show a bar.
+
+    Without a request, bars are shown only outside of batch runs.
+    """
     if progress is not None:
         return progress
     return is_interactive_kernel() or (sys.stderr.isatty() and not _is_batch())

@@ -103,7 +103,10 @@ def _part_html(part: ResultPart) -> str:
 
 
 def _lines_html(lines: Sequence[str]) -> Iterator[str]:
-    """Write text lines as paragraphs, and lines that begin with a dash as lists."""
+    """Write text lines as HTML paragraphs or lists.
+
+    Lines that begin with a dash become lists.
+    """
     for is_list, of_kind in groupby(lines, lambda line: line.startswith(_DASH)):
         if is_list:
             items = (f"<li>{escape(printable(line.removeprefix(_DASH)))}</li>" for line in of_kind)

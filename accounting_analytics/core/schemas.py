@@ -88,7 +88,10 @@ class Text(pandas_engine.STRING):
 
 
 def _expanded(path: str) -> Any:  # noqa: ANN401 (Pandera's field)
-    """Declare an optional column for a field that the service sends only if it is expanded."""
+    """Declare an optional column for an expanded field.
+
+    The service sends the field only if a request expands it.
+    """
     return pandera.Field(nullable=True, metadata={"path": path, "expand": path.partition(".")[0]})
 
 

@@ -114,7 +114,10 @@ class Workbook:
         of_text: Any,  # noqa: ANN401 (a format)
         of_amount: Any,  # noqa: ANN401 (a format)
     ) -> None:
-        """Write a cell with its type, or as text if Excel would change it."""
+        """Write a cell with its type.
+
+        If Excel would change the value, write a text instead.
+        """
         if isinstance(value, Decimal):
             if has_too_many_digits(value):
                 worksheet.write_string(*place, f"{value:,f}", of_amount)
@@ -230,7 +233,10 @@ def _sheet_name(title: str) -> str:
 
 
 def _width(name: str, values: Sequence[Any]) -> int:
-    """Return a width of a column that fits all amounts, because Excel shows ``###`` for wider amounts."""
+    """Return a column width that fits all amounts.
+
+    Excel shows ``###`` for amounts that are too wide.
+    """
     amounts = [value for value in values if isinstance(value, Decimal)]
     if amounts:
         shown = [f"{amount:,f}" for amount in (min(amounts), max(amounts), sum(amounts, Decimal(0)))]

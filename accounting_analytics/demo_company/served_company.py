@@ -129,7 +129,7 @@ def demo(*, database: str | Path | None = None) -> DemoCompany:
 
 
 def _post_books(database: Path) -> str:
-    """Post the company's books if the database lacks them, and return a new access token."""
+    """Post the company's books if absent, and return a new token."""
     with Store.open(database) as store:
         if INSTANCE_ID not in {instance.id for instance in store.instances()}:
             create_instance(

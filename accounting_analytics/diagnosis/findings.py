@@ -174,7 +174,10 @@ class Diagnosis(Result):
         return "\n".join(self._lines(max(width, _MIN_WIDTH)))
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show the subject, the checked days, and in HTML one row for each check."""
+        """Show the subject and the checked days.
+
+        HTML also has a row for each check.
+        """
         yield ResultPart([self.subject, *([] if self.period is None else [f"Books of {period_label(self.period)}"])])
         yield ResultPart(table=self.frame, max_rows=None)
 

@@ -37,7 +37,7 @@ _MAX_REASON = 300
 
 
 class _Writer(NamedTuple):
-    """The type of output of a format, and the function that writes it."""
+    """The type of a format's output, and the function that writes it."""
 
     output: Callable[[str | Path], VersionFolder | OutputFile]  # its constructor refuses an unsuitable output
     write: Callable[[duckdb.DuckDBPyConnection, Path, Manifest], Iterator[ExportedFile]]
@@ -130,7 +130,10 @@ def export(
 
 
 def _reason(error: OSError | duckdb.Error) -> str:
-    """Return the system's reason of an error, also if DuckDB has only the error number."""
+    """Return the system's reason of an error.
+
+    An error of DuckDB may have only the error number.
+    """
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     number = re.search(r'"errno":"(\d+)"', str(error))

@@ -71,7 +71,10 @@ _WORDS = ("description", "name", "path", "counterparty")
 
 
 def _guarded(name: str) -> str:
-    """Write the SQL expression that guards a column as `guard` guards cells of sheets."""
+    """Write the SQL expression that guards a column.
+
+    `guard` guards cells of sheets in the same way.
+    """
     pattern = f"{_FORMULA}|{CONVERTED}" if name.endswith(_WORDS) else _FORMULA
     return f"if(regexp_full_match({name}, {text_literal(pattern)}, 'is'), {text_literal(GUARD)} || {name}, {name})"
 

@@ -85,7 +85,7 @@ class _Entry:
 
 
 class _ExportLine(NamedTuple):
-    """A line of an entry: its row, its cells by kind, and its amounts."""
+    """A line of an entry: row, cells by kind, and amounts."""
 
     row: ExportRow
     cells: Mapping[str, str]
@@ -133,12 +133,18 @@ def read_accounting_export(given: AccountingExportChoices, books: FileEntries) -
 
 
 def _is_heading(row: ExportRow, columns: Mapping[str, str]) -> bool:
-    """Return whether a row repeats the headings, which a file may do above each journal."""
+    """Return whether a row repeats the headings.
+
+    A file may repeat the headings above each journal.
+    """
     return all(row.cells[columns[name]] == columns[name] for name in _REQUIRED)
 
 
 def _check_currency(rows: Sequence[ExportRow], given: AccountingExportChoices, books: FileEntries) -> None:
-    """Refuse a file in another currency, and write a note about lines with other currencies."""
+    """Refuse a file in another currency.
+
+    Write a note if the file has several currencies.
+    """
     column = next((heading for heading in rows[0].cells if heading.casefold() in _CURRENCY), None)
     found = dict.fromkeys(row.cells[column].upper() for row in rows if row.cells[column]) if column else {}
     others = [code for code in found if code != given.currency.upper()]
@@ -189,7 +195,7 @@ def path_of(name: str, accounts: Mapping[str, str]) -> str | None:
 
 
 class _EntryReader:
-    """Reader of rows, which are lines, totals, numbers of entries, or ends of entries."""
+    """Reader of rows: lines, totals, entry numbers, or ends of entries."""
 
     def __init__(self, given: AccountingExportChoices, columns: Mapping[str, str], books: FileEntries) -> None:
         self._given, self._columns, self._books = given, columns, books
@@ -240,7 +246,7 @@ class _EntryReader:
 
     @staticmethod
     def _is_other(entry: _Entry, cells: Mapping[str, str]) -> bool:
-        """Return whether the number, day or type of a line shows that another entry begins."""
+        """Return whether a line's number, day or type begins another entry."""
         if cells.get("entry") and entry.number:
             return entry.number != cells["entry"]
         debit, credit = entry.sums()
@@ -257,7 +263,7 @@ class _EntryReader:
         return self._amounts.units(cell) if has_amount(cell) else 0
 
     def _add_totals(self, row: ExportRow, cells: Mapping[str, str]) -> None:
-        """Add a row as the totals of an entry or of the file."""
+        """Add a row as totals of an entry or the file."""
         amounts = {self._columns["debit"], self._columns["credit"]}
         labels = [cell for column, cell in row.cells.items() if cell and column not in amounts]
         if labels and not any(label.casefold().startswith("total") for label in labels):
@@ -269,7 +275,7 @@ class _EntryReader:
             entry.totals = row
 
     def _are_of_all(self, stated: tuple[int, int], entry: _Entry) -> bool:
-        """Return whether totals are the sums of all lines, and not the sums of the entry."""
+        """Return whether totals are of all lines, not of the entry."""
         return stated != entry.sums() and stated == _sums([line for other in self.entries for line in other.lines])
 
     def check_totals(self, entries: Sequence[_Entry]) -> None:

@@ -228,7 +228,10 @@ def refuse_without_cash(books: FileEntries) -> NoReturn:
 
 
 class _Chart:
-    """Accounts by id and by path, to which new accounts are added by path."""
+    """Accounts by id and by path.
+
+    New accounts are added by path.
+    """
 
     def __init__(self, existing: Sequence[Account], id_suffix: str) -> None:
         self._by_id = {account.id: account for account in existing}
@@ -284,13 +287,19 @@ class _Chart:
         return account
 
     def _unused_id(self, path: str) -> str:
-        """Return the id of a path, with a number if another account has the id."""
+        """Return an unused id of a path.
+
+        If another account has the id, a number is added.
+        """
         numbers = chain([""], map(str, count(2)))
         ids = (path_id(path, f"{self._id_suffix}{number}") for number in numbers)
         return next(account_id for account_id in ids if account_id not in self._by_id)
 
     def _sort_code(self, prefix: str) -> str:
-        """Return the sort code of the parent with the next number, if it is short enough."""
+        """Return the sort code of the parent with the next number.
+
+        If the code would be too long, return the parent's code.
+        """
         self._child_counts[prefix] += 1
         code = f"{prefix}{_ordered_number(self._child_counts[prefix])}"
         return code if len(code) <= MAX_SORT_CODE_LENGTH else prefix
@@ -315,7 +324,10 @@ def guess_sub_type(path: str) -> SubType:
 
 
 def _ordered_number(number: int) -> str:
-    """Write a number so that texts sort in the order of numbers: 89, then 9000."""
+    """Write a number as a text that sorts in numeric order.
+
+    For example, 89 and 90 become ``89`` and ``9000``.
+    """
     digits, prefix = 2, ""
     while number >= 9 * 10 ** (digits - 1):
         number -= 9 * 10 ** (digits - 1)
@@ -324,7 +336,7 @@ def _ordered_number(number: int) -> str:
 
 
 def _path_problem(account: str) -> str:
-    """Say why a path cannot be a new account, or return "" if it can."""
+    """Say why a path cannot be a new account, or return ""."""
     segments = _segments(account)
     if any(not segment or segment != segment.strip() for segment in segments):
         return "has an empty segment or one with spaces around it"

@@ -93,7 +93,7 @@ class CheckedRows(NamedTuple):
 
 
 class _Attempt(NamedTuple):
-    """An order of the rows to try, and all balances in this order."""
+    """An order of the rows to try, and its balances."""
 
     rows: Sequence[BankRow]
     balances: Sequence[_Balance]
@@ -172,7 +172,7 @@ def _refuse_several(fitting: Sequence[_Attempt], side: int, errors: FileErrors, 
 
 
 def _refuse_unproved_sum(ordered: Sequence[BankRow], errors: FileErrors) -> None:
-    """Refuse a row that sums several amounts, if no balance before it proves the sum."""
+    """Refuse a sum of several amounts that no balance before proves."""
     for row in ordered:
         if row.is_sum:
             errors.fail("it has several amounts and no balance before it proves their sum: state opening=", row.place)
@@ -181,7 +181,10 @@ def _refuse_unproved_sum(ordered: Sequence[BankRow], errors: FileErrors) -> None
 
 
 def _refuse_credit(found: Sequence[_Balance], errors: FileErrors, scale: int) -> None:
-    """Refuse a card without debt, because a wrong direction of money turns debt into credit."""
+    """Refuse a card without debt.
+
+    A wrong direction of money turns debt into credit.
+    """
     if sum(balance.units for balance in found) > 0:
         first = found[0]
         errors.fail(
@@ -216,7 +219,10 @@ def _first_wrong(balances: Sequence[_Balance]) -> _Balance | None:
 
 
 def _orders(rows: Sequence[BankRow]) -> Iterator[list[Sequence[BankRow]]]:
-    """Yield groups of orders to try: first the order of the file, then the reversed order within days."""
+    """Yield groups of orders to try.
+
+    First is the order of the file, then the reversed order within days.
+    """
     days, backwards = [row.day for row in rows], list(reversed(rows))
     goes_up, goes_down = days == sorted(days), days == sorted(days, reverse=True)
     yield [backwards] if goes_down and not goes_up else [rows] if goes_up and not goes_down else [rows, backwards]

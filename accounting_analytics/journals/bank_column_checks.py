@@ -229,7 +229,7 @@ def notes_of_balances(rows: Sequence[ExportRow], given: BankFileChoices) -> Iter
 
 
 def _is_net(rows: Sequence[ExportRow], gross: str, fee: str, net: str, amounts: AmountCells) -> bool:
-    """Return whether `net` is `gross` less or plus the fee in each row."""
+    """Return whether each row's `net` is `gross` less or plus its fee."""
     lost = 0
     for row in rows:
         before, taken, after = (_units(row.cells[column], amounts) for column in (gross, fee, net))
@@ -373,7 +373,7 @@ def _unbooked_texts(column: str, rows: Sequence[ExportRow], given: BankFileChoic
 
 
 def _sounds_unbooked(text: str, *, is_text: bool) -> bool:
-    """Return whether a payee, or a word of a short text, suggests "not booked"."""
+    """Return whether a payee or a short text suggests "not booked"."""
     if is_text or _ALL_UNBOOKED.fullmatch(text):
         return bool(_ALL_UNBOOKED.fullmatch(text))
     return len(text.split()) <= _MAX_WORDS and bool(_SOME_UNBOOKED.search(text))

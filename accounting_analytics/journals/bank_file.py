@@ -166,7 +166,10 @@ def _direction_readings(columns: Sequence[str], shown: str, sides: Mapping[str, 
 
 
 class _BankRowReader:
-    """Reader of rows, which are entries, balances, totals that agree, or texts without an amount."""
+    """Reader of rows: entries, balances, totals, or texts without an amount.
+
+    Totals must agree with the rows above.
+    """
 
     def __init__(self, given: BankFileChoices, books: FileEntries) -> None:
         self._given, self._books = given, books
@@ -240,7 +243,10 @@ class _BankRowReader:
         return BankRow(row.place, date, moment, day, text, payee, moved, units, bool(moved), entry_id, is_sum)
 
     def _moment(self, date: str) -> dt.date | dt.datetime:
-        """Read the day or moment of a cell, in UTC if the heading says so."""
+        """Read the day or moment of a cell.
+
+        The heading may say that moments are in UTC.
+        """
         moment = self._days.moment(date)
         if self._is_utc and isinstance(moment, dt.datetime) and moment.tzinfo is None:
             return moment.replace(tzinfo=dt.UTC)
@@ -257,7 +263,10 @@ class _BankRowReader:
         raise ValueError(f"it has no amount ({row.texts()}): {out}")
 
     def _read_texts(self, row: ExportRow) -> tuple[str, str]:
-        """Return all texts of a row, and its first text, which is the payee."""
+        """Return all texts of a row, and its first text.
+
+        The first text is the payee.
+        """
         texts = [cell for column in self._given.text if (cell := row.cells[column])]
         return ", ".join(texts), texts[0] if texts else ""
 
@@ -280,7 +289,10 @@ class _BankRowReader:
         return sum(_signed(number, directions[column], filled[column]) for column, number in moved.items())
 
     def _refuse_marks(self, cell: str, word: str, place: str) -> None:
-        """Refuse amounts with a mark (CR or DR) and without one, if both would have the same direction."""
+        """Refuse a mark that would mean the same as no mark.
+
+        A mark is CR or DR.
+        """
         side = side_of(cell)
         if side not in self._marked:
             self._marked[side] = f"{quote(cell)} ({place})"
@@ -292,7 +304,10 @@ class _BankRowReader:
             )
 
     def _refuse_balance_as_payment(self, row: ExportRow, units: int) -> None:
-        """Refuse a row whose text names a balance, unless a person has decided."""
+        """Refuse a row whose text names a balance.
+
+        A person may decide that the row is a payment.
+        """
         for column in self._given.text:
             cell, decided = row.cells[column], self._given.not_booked or {}
             if units and _BALANCE.fullmatch(cell) and not (column in decided and not decided[column]):
@@ -311,7 +326,7 @@ class _BankRowReader:
             raise ValueError(f"{self._given.entry_id} {quote(identifier)} {why}: each row has its own")
 
     def _read_dayless(self, row: ExportRow, filled: Mapping[str, str], balance: str) -> None:
-        """Read a row without a day as totals, a balance or a text."""
+        """Read a row without a day: totals, a balance or text."""
         label = next((cell for cell in row.cells.values() if cell), "")
         if filled:
             self._check_totals(row, filled)
@@ -323,7 +338,7 @@ class _BankRowReader:
             self._texts[row.line] = f"{row.place} {row.texts()}"
 
     def _check_totals(self, row: ExportRow, filled: Mapping[str, str]) -> None:
-        """Refuse amounts without a day that are not totals of the rows above."""
+        """Refuse amounts without a day unless they sum the rows above."""
         texts = [row.cells[column] for column in self._given.text if row.cells[column]]
         decided = self._given.not_booked or {}
         date = self._given.date or ""
@@ -422,7 +437,10 @@ def _add_entries(
 
 
 def _start_of(day: dt.date, books: FileEntries) -> dt.date:
-    """Return the midnight of a day, or the day itself, which means noon, if clocks skip midnight."""
+    """Return the midnight of a day.
+
+    If clocks skip midnight, return the day, which means noon.
+    """
     midnight = dt.datetime.combine(day, dt.time())
     try:
         books.instants.parse(midnight)

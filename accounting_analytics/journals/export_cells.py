@@ -132,7 +132,10 @@ def read_export(
 
 
 class _Table(NamedTuple):
-    """Numbered lines of a text, which a separator splits, up to an invalid line."""
+    """Numbered lines of a text, split into cells by a separator.
+
+    The lines end before an invalid line.
+    """
 
     lines: list[tuple[int, list[str]]]
     problem: str = ""
@@ -162,7 +165,7 @@ class _Table(NamedTuple):
 
 
 def _plain(cell: str) -> str:
-    """Normalize a cell, and remove the marks by which Excel keeps it as text."""
+    """Normalize a cell, and remove marks by which Excel keeps text."""
     text = " ".join(cell.split())
     match = _EXCEL_TEXT.fullmatch(text) if text[:1] in {"=", "'"} else None
     return (match[1] or match[2] or "").strip() if match else text

@@ -64,7 +64,7 @@ def read_moment(cell: str, order: str) -> dt.date | dt.datetime | None:
 
 
 def _offset(text: str | None) -> dt.tzinfo | None:
-    """Read the UTC offset of a time, or return None without an offset."""
+    """Read the UTC offset of a time, or return None."""
     if not text:
         return None
     if text.isalpha():
@@ -159,7 +159,10 @@ def check_days(days: Sequence[ReadDay], order: str, period: Period | None, error
 
 
 def _days_by(order: str, days: Sequence[ReadDay]) -> list[dt.date] | None:
-    """Read all cells in an order, or return None if a cell is not a day."""
+    """Read all cells as days, written in the given order.
+
+    Return None if a cell is not a day.
+    """
     read = []
     for read_day in days:
         moment = read_moment(read_day.cell, order)

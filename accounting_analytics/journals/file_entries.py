@@ -206,7 +206,10 @@ class FileEntries:
             self._add_problem(self.locations[entry_id], problem, entry)
 
     def _check_parts(self, entry_id: str, lines: Sequence[NewLine], parts: list[tuple[int, str]]) -> None:
-        """Refuse an entry whose lines are repeated, for example because the file was doubled."""
+        """Refuse an entry whose lines are repeated.
+
+        A doubled file repeats lines.
+        """
         starts = [0, *(start for start, _ in parts), len(lines)]
         first, *others = (lines[start:end] for start, end in pairwise(starts))
         if all(other == first for other in others) and not sum(line.units for line in first):

@@ -118,7 +118,10 @@ def read_hledger_journal(path: Path, books: FileEntries) -> None:
 
 
 def _run_hledger(command: list[str], path: Path, errors: FileErrors) -> str:
-    """Run hledger with an empty home folder, so that settings of the user have no effect."""
+    """Run hledger with an empty home folder.
+
+    Settings of the user then have no effect.
+    """
     with TemporaryDirectory() as home:
         environment = {"HOME": home, "XDG_CONFIG_HOME": home, "LEDGER_FILE": ""}
         finished = run_program(
@@ -133,7 +136,10 @@ def _run_hledger(command: list[str], path: Path, errors: FileErrors) -> str:
 
 
 def _secondary_date_notes(transactions: list[dict[str, Any]]) -> list[str]:
-    """Write a note that secondary dates were left out, as in hledger's own reports."""
+    """Write a note that secondary dates were left out.
+
+    Reports of hledger leave out secondary dates, too.
+    """
     count = sum(
         bool(transaction["tdate2"] or any(posting["pdate2"] for posting in transaction["tpostings"]))
         for transaction in transactions
@@ -228,7 +234,7 @@ def _beancount_posting(row: dict[str, str], location: str) -> PricedPosting:
 
 
 def _run_beancount(name: str, options: list[str], path: Path, errors: FileErrors, *arguments: str) -> str:
-    """Run a program on a file, and collect the problems that it reports as errors."""
+    """Run a program on a file, and collect reported problems as errors."""
     program = find_program(name)
     if program is None:
         errors.fail(f"a beancount file is read with {name}, and it is not installed; {_INSTALL_BEANCOUNT}")
@@ -269,13 +275,16 @@ def _identified(entries: Iterable[JournalEntry]) -> dict[str, JournalEntry]:
 
 
 def _posting_text(entry: JournalEntry, posting: PricedPosting) -> str:
-    """Write a posting for the digest of its entry, in which 1.50 and 1.5 are equal."""
+    """Write a posting for the digest of its entry.
+
+    The digest treats 1.50 and 1.5 as equal.
+    """
     quantity = f"{posting.quantity.normalize():f}"
     return f"{entry.date}\x1f{entry.description}\x1f{posting.account}\x1f{quantity}\x1f{posting.commodity}"
 
 
 def _without_virtual(entries: dict[str, JournalEntry], books: FileEntries) -> dict[str, JournalEntry]:
-    """Leave out virtual postings, or keep and balance them, as the options say."""
+    """Leave out or balance virtual postings, as the options say."""
     postings = [posting for entry in entries.values() for posting in entry.postings]
     count = sum(posting.is_virtual for posting in postings)
     if count and not books.options.virtual:
@@ -357,7 +366,10 @@ def _counted(commodities: Counter[str]) -> str:
 
 
 def _check_days(entries: Mapping[str, JournalEntry], books: FileEntries) -> None:
-    """Refuse entries whose postings have several days, unless the entry's day is chosen."""
+    """Refuse entries whose postings have several days.
+
+    The option to use the entry's day allows several days.
+    """
     several = {entry_id: entry for entry_id, entry in entries.items() if len(entry.days()) > 1}
     moved = [entry for entry in entries.values() if len(entry.days()) == 1 and entry.days() != [entry.date]]
     if moved:
@@ -417,7 +429,10 @@ def _line(
 
 
 def _rounded(posting: PricedPosting, changes: defaultdict[str, Decimal], books: FileEntries) -> int:
-    """Round a posting to minor units, and add the difference to `changes` of its account."""
+    """Round a posting to minor units, and add up the difference.
+
+    `changes` sums the differences by account.
+    """
     rounded = EXACT.quantize(posting.value, _quantum(books.options.scale))
     changes[posting.account] = EXACT.add(changes[posting.account], EXACT.subtract(rounded, posting.value))
     return to_units(rounded, books.options.scale)
@@ -442,7 +457,10 @@ def _quantum(scale: int) -> Decimal:
 
 
 def _tolerance(entry: JournalEntry, scale: int) -> int:
-    """Return the tolerance of an entry: for each posting, one unit of the least exact amount."""
+    """Return the tolerance of an entry.
+
+    For each posting, allow one unit of the least exact amount.
+    """
     exponents = [
         int(posting.value.as_tuple().exponent)
         for posting in entry.postings
@@ -452,7 +470,7 @@ def _tolerance(entry: JournalEntry, scale: int) -> int:
 
 
 def _note_rounding(changes: Mapping[str, Decimal], remainders: Sequence[int], books: FileEntries) -> None:
-    """Write notes on how much rounding changed accounts, and on the remainders of entries."""
+    """Write notes on rounding: changed accounts, and remainders of entries."""
     scale = books.options.scale
     changed = sorted(((abs(change), account) for account, change in changes.items() if change), reverse=True)
     if changed:

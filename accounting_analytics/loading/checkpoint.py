@@ -180,7 +180,10 @@ class Checkpoint(WindowStore):
             )
 
     def _bind(self) -> None:
-        """Write the request to a new folder, or compare an existing folder with the request."""
+        """Write the request to a new folder.
+
+        An existing folder must have the same request.
+        """
         path = self.folder / MANIFEST
         remove_temporary_files(path)
         if not path.exists():
@@ -221,7 +224,10 @@ class Checkpoint(WindowStore):
         return pq.ParquetFile(content).read(use_threads=False).replace_schema_metadata(None)
 
     def _read_content(self, path: Path) -> bytes:
-        """Read a window's file and check its digest, because Parquet readers may crash on damaged files."""
+        """Read a window's file and check its digest.
+
+        Parquet readers may crash on damaged files.
+        """
         with self._usable():
             content = path.read_bytes()
         if path.name != _name(content):
@@ -233,7 +239,10 @@ class Checkpoint(WindowStore):
 
     @contextmanager
     def _usable(self) -> Iterator[None]:
-        """Turn an error of the disk into one that names the folder and the saved windows."""
+        """Turn a disk error into an error with advice.
+
+        The error names the folder and the saved windows.
+        """
         try:
             yield
         except OSError as error:
@@ -245,5 +254,5 @@ class Checkpoint(WindowStore):
 
 
 def _name(content: bytes | pa.Buffer) -> str:
-    """Return the file name of a window, from the digest of its content."""
+    """Return the file name of a window, from its content's digest."""
     return f"window-{hashlib.blake2b(content, digest_size=16).hexdigest()}.parquet"

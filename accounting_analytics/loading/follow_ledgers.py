@@ -121,7 +121,10 @@ def _begin(client: LedgerClient, options: _Options) -> LedgerSearch:
 
 
 def _request(client: LedgerClient, search: LedgerSearch, options: _Options) -> LoadRequest:
-    """Make a request for all accepted days, to which ledgers are added when they are found."""
+    """Make a request for all accepted days, without ledgers.
+
+    Ledgers are added when they are found.
+    """
     return LoadRequest(
         client=client,
         ledger_ids=(),
@@ -161,7 +164,7 @@ def _read(
 def _read_new(
     search: LedgerSearch, reader: WindowReader, store: WindowStore, progress: LoadProgress
 ) -> list[MissingWindow]:
-    """Read the lines of new ledgers, and add the ledgers that these lines name."""
+    """Read the lines of new ledgers, and add the named ledgers."""
     found, search.unprobed = sorted(search.unprobed, key=lambda ledger: ledger.id), []
     unread = unread_windows((ledger.id for ledger in found), search.days, store.windows)
     windows = [replace(window, with_ledger=True) for window in unread]
@@ -183,7 +186,10 @@ def _read_new(
 
 
 def _follow(search: LedgerSearch, window: FinishedWindow) -> None:
-    """Add the opposing ledgers that a window's lines name, and note the days of the lines."""
+    """Add the opposing ledgers that a window's lines name.
+
+    Also note the days of the lines.
+    """
     table = window.read_table()
     if not table.num_rows:
         return

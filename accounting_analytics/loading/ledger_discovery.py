@@ -413,7 +413,10 @@ class LedgerSearch:
         self.last_day = max(days[1], self.last_day or days[1])
 
     def _probe(self, ledger: FoundLedger) -> _Probe:
-        """Read the first page of a new ledger, or one line of a known ledger."""
+        """Read the first page of a new ledger.
+
+        For a known ledger, read one line.
+        """
         is_known = ledger.id in self._known
         days, limit = (self._days_of_known, 1) if is_known else (self.days, _LIMIT)
         try:
@@ -478,7 +481,7 @@ class LedgerSearch:
         return days
 
     def _announce(self, probes: Iterable[_Probe]) -> None:
-        """Announce the requests for lines after the first pages, if they are many."""
+        """Announce the requests after the first pages, if they are many."""
         days = (self.last_day - self.first_day).days + 1 if self.first_day and self.last_day else 0
         expected = sum(math.ceil(days * probe.lines_a_day() / MAX_LIMIT) for probe in probes)
         if expected > _MANY_REQUESTS:
@@ -581,7 +584,7 @@ def _required_role(fields: wire.Ledger) -> RequiredLedger | None:
 
 
 def _copy_of(text: str) -> str:
-    """Copy a text, so that the memory of its report can be freed."""
+    """Copy a text, so that its report's memory can be freed."""
     return text.encode().decode()
 
 
@@ -590,7 +593,10 @@ def _opposing_ids(lines: Iterable[wire.LineEntry]) -> set[str]:
 
 
 def _last_accepted(accepted: dt.date, end: dt.date, is_accepted: Callable[[dt.date], bool]) -> dt.date:
-    """Find the last accepted day from `accepted` towards `end`, by halving the days between."""
+    """Find the last accepted day from `accepted` towards `end`.
+
+    Each step halves the days between.
+    """
     if is_accepted(end):
         return end
     day = DAY if end > accepted else -DAY

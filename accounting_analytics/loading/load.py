@@ -224,7 +224,10 @@ class LoadedWindows:
         }
 
     def _of_one_moment(self) -> str:
-        """Return the days whose lines are of one moment: all days of a single response, else the verified days."""
+        """Return the days whose lines are of one moment.
+
+        All days of a single response are of one moment, else the verified days.
+        """
         is_single = is_one_page(self.windows) and not self.missing
         days = self.request.period if is_single else self.request.verified
         return "not checked" if days is None else days_to_text([DayRange.of_period(days)])
@@ -320,7 +323,10 @@ def read_windows(
 
 
 class _Reread(NamedTuple):
-    """Days of a ledger that were read twice: windows before and after, and changed lines."""
+    """Days of a ledger that were read twice.
+
+    The fields are the windows of both readings, and the ids of changed lines.
+    """
 
     before: list[FinishedWindow]
     after: FinishedWindow
@@ -398,7 +404,7 @@ def _have_common_days(first: Period, second: Period) -> bool:
 
 
 def _changed_error(changed: list[_Reread], what: str) -> ChangedWhileReadingError:
-    """Make the error of a load whose ledgers changed while they were read."""
+    """Make the error of a load whose ledgers changed during reading."""
     ids = sorted({line_id for reread in changed for line_id in reread.changed_ids})
     ledger_ids = {reread.after.window.ledger_id for reread in changed}
     days = [reread.after.window.period for reread in changed]
@@ -418,7 +424,10 @@ def _newest_day(newest: FinishedWindow) -> dt.date:
 
 
 def _changed_ids(before: pa.Table, after: pa.Table) -> list[str]:
-    """Return the ids of lines that differ, or that only one table has."""
+    """Return the ids of lines that differ between two tables.
+
+    A line of only one table differs, too.
+    """
     lines_before = {row["id"]: row for row in before.to_pylist()}
     lines_after = {row["id"]: row for row in after.to_pylist()}
     ids = lines_before.keys() | lines_after.keys()

@@ -247,5 +247,8 @@ def _chosen(ledgers: Iterable[str] | None, chart: pd.DataFrame) -> list[str]:
 
 
 def _report_of(client: LedgerClient, days: Period, first: dt.date) -> CashFlowReport:
-    """Load the report of a period, which begins at the earliest on the first day of the books."""
+    """Load the report of a period.
+
+    The report does not begin before the first day of the books.
+    """
     return load_cash_flow_report(client, max(days.start_date, first), days.end_date, time_zone=days.time_zone)

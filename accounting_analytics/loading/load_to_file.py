@@ -73,7 +73,10 @@ def write_in_order(loaded: LoadedWindows, path: Path) -> None:
 
 @contextmanager
 def _sorted_lines(loaded: LoadedWindows, schema: pa.Schema, folder: Path) -> Iterator[Iterable[pa.RecordBatch]]:
-    """Refuse ids with different contents, then yield batches of lines that DuckDB sorts."""
+    """Refuse ids with different contents, and yield sorted batches of lines.
+
+    DuckDB sorts the lines.
+    """
     import duckdb  # noqa: PLC0415 (slow to import, and loads into memory need none)
 
     files = [

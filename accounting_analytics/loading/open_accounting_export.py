@@ -142,7 +142,10 @@ def open_accounting_export(
 
 
 def _compare_closing(read: FileEntries, closing: Mapping[str, Decimal | int | str], opening: object) -> None:
-    """Compare stated closing balances with opening balances and entries, and write a note."""
+    """Compare stated closing balances with opening balances and entries.
+
+    Write a note about the comparison.
+    """
     if not closing:
         read.notes.append("no balance was compared with the entries (closing=)")
         return

@@ -231,7 +231,10 @@ def _open(
     company: str | None,
     currency: str | None,
 ) -> Books:
-    """Read a file as books, whose days around the entries have no entries."""
+    """Read a file as books.
+
+    Days before and after the entries count as days without entries.
+    """
     require_month(fiscal_year_start_month)
     day_zone = choose_zone(time_zone)
     asked = None
@@ -320,7 +323,10 @@ def _days(read: FileEntries, asked: Period | None) -> tuple[dt.date, Period]:
 
 
 def _notes(read: FileEntries) -> tuple[str, ...]:
-    """Write the notes of a file as sentences, and name files that the digest does not include."""
+    """Write a file's notes as sentences.
+
+    Another note names files that the digest does not include.
+    """
     own = ("line", "row")
     others = {place.partition(" line ")[0] for place in read.locations.values() if not place.startswith(own)}
     included = [f"Entries of included files, which the sha256 does not cover: {join_ids(others)}."] if others else []

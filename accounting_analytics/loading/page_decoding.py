@@ -116,7 +116,10 @@ def decode_fast(content: bytes, *, ledger_id: str, expand: frozenset[str], scale
 
 
 def _read_page(content: bytes) -> _UndecodedPage:
-    """Read a page's tokens, and refuse invalid JSON, on which Arrow may crash."""
+    """Read a page's tokens, and refuse invalid JSON.
+
+    Arrow may crash on invalid JSON.
+    """
     try:
         page = _PAGE.decode(content)
         content.isascii() or content.decode()
@@ -160,7 +163,10 @@ def _parse_options(scale: int, *, shows_ledgers: bool) -> pyarrow.json.ParseOpti
 
 
 def _ledger_type(levels: int) -> pa.DataType:
-    """Return the Arrow type of a ledger with so many levels, itself included."""
+    """Return the Arrow type of a ledger with so many levels.
+
+    The ledger itself is one level.
+    """
     own = {field.name: _arrow_type(field.type, 0) for field in _struct_fields(_LEDGER) if field.name != "parent"}
     return pa.struct(own | {"parent": _ledger_type(levels - 1) if levels > 1 else pa.null()})
 
@@ -206,7 +212,10 @@ def _make_table(records: pa.StructArray, ledger_id: str, expand: frozenset[str],
 def _read_fields(
     objects: pa.StructArray, kind: inspect.Type, instants: dict[str, pa.StringArray], prefix: str = ""
 ) -> dict[str, pa.Array]:
-    """Return all fields by path, also nested fields, and collect the texts of instants."""
+    """Return all fields by path, and collect the texts of instants.
+
+    Fields of nested objects are included.
+    """
     arrays = dict(zip((field.name for field in objects.type), objects.flatten(), strict=True))
     fields: dict[str, pa.Array] = {}
     for field in _struct_fields(kind):

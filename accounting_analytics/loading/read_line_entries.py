@@ -100,7 +100,10 @@ def read_line_entries(
 
 
 def _counted(frame: pd.DataFrame, file: Path, expected_rows: int | None) -> pd.DataFrame:
-    """Check the number of rows, or write a note for a CSV file without an expected number."""
+    """Check the number of rows.
+
+    Write a note for a CSV file without an expected number.
+    """
     if expected_rows is not None and len(frame) != expected_rows:
         raise InputError(
             f"it has {count_of(len(frame), 'row')}, and expected_rows is {expected_rows:,}: it was cut or is another "
@@ -166,7 +169,10 @@ def _parse_cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _parse_booleans(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Convert "true" and "false" in any case, and leave a column with other words unchanged."""
+    """Convert "true" and "false" in any case.
+
+    A column with other words stays unchanged.
+    """
     words = column.str.lower()
     known = words.isna() | words.isin(list(_BOOLEANS))
     return words.map(_BOOLEANS).astype(BOOLEAN) if known.all() else column
@@ -224,7 +230,10 @@ def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike, midnights: str |
 
 
 def _noons(lines: pd.DataFrame, time_zone: str) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """Take each midnight in UTC as a day, and return the local noons of these days, and the days."""
+    """Return the local noon and the day of each line.
+
+    Each line must be at midnight in UTC, which means a day.
+    """
     instants = lines["datetime"]
     others = lines.loc[instants.ne(instants.dt.normalize()), "id"]
     if len(others):

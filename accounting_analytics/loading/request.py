@@ -132,7 +132,10 @@ class Window:
 
 
 def _find_verified_days(consistency: Consistency, loaded: Period) -> Period | None:
-    """Return the days that must not change during the load, or None for the newest lines."""
+    """Return the days that must not change during the load.
+
+    Return None if `consistency` is "newest".
+    """
     if isinstance(consistency, Period):
         if consistency.time_zone == loaded.time_zone and loaded.covers(consistency):
             return consistency

@@ -238,7 +238,7 @@ class Drift(Result):
 
     @cached_property
     def _names(self) -> LedgerNames:
-        """Find keys by the texts that people write, such as names of ledgers."""
+        """Find keys by texts that people write, such as ledger names."""
         names: dict[str, str] = {}
         for change in self._changes:
             names |= zip(change.keys(change.ledger_id), change.keys(change.ledger_name), strict=True)
@@ -348,7 +348,10 @@ def _lines_of_entries(before: pa.Table, after: pa.Table, entry_ids: pa.Array) ->
 
 
 def _entry_kind(counts: pd.Series[int], *, is_old: bool, is_new: bool) -> str:
-    """Return the kind of an entry's change: from its changed lines, and the versions that have it."""
+    """Return the kind of an entry's change.
+
+    The kind depends on changed lines, and on the versions that have the entry.
+    """
     if not is_old or not is_new:
         return _ADDED if is_new else _REMOVED
     return _RECATEGORIZED if counts[_RECATEGORIZED] == counts.sum() else _AMENDED

@@ -144,7 +144,7 @@ class SyncedLines:
         self._add_ledgers(opposing)
 
     def _load_all(self, path: Path) -> pd.DataFrame:
-        """Load all lines into a file, and return the ledgers that these lines name."""
+        """Load all lines into a file, and return the named ledgers."""
         return load_whole_books_in_order(
             self._client,
             Period(self._last_day(), self._last_day(), self._time_zone),
@@ -155,7 +155,7 @@ class SyncedLines:
         )
 
     def _load_since(self, first: dt.date, path: Path) -> pd.DataFrame:
-        """Find the ledgers, and load their lines since a day into a file."""
+        """Find the ledgers, and load lines since a day into a file."""
         days, progress = Period(first, self._last_day(), self._time_zone), self._options.progress
         dates, parents = (days.start_date, days.end_date), self._options.parents
         ledgers = discover_ledgers(self._client, *dates, time_zone=self._time_zone, parents=parents, progress=progress)
@@ -219,7 +219,7 @@ class SyncedLines:
         return list(self.ledgers.loc[self.ledgers["report_cash_flow"], "id"])
 
     def _check_first_line(self) -> None:
-        """Write a note if there are new lines before the first day of the books.
+        """Write a note if new lines precede the books' first day.
 
         Balances then begin with the balances that the service reports.
         """
@@ -255,7 +255,10 @@ class SyncedLines:
         self.read_at |= {month.month: self._at for month in self.period.months() if days.covers(month)}
 
     def _read_due_months(self, last: Version, survey: LineSurvey) -> None:
-        """Read the months that were read longest ago, and a line of each ledger."""
+        """Read the months that were read longest ago.
+
+        Also read a line of each ledger.
+        """
         due = sorted(last.months, key=lambda month: (self.read_at[month], month))[: self._options.months_a_night]
         shown: dict[str, Ledger] = {}
         for month in (candidate for candidate in self.period.months() if candidate.month in due):
@@ -265,7 +268,10 @@ class SyncedLines:
         self.ledgers_are_new = True
 
     def _read_entries_without_cash(self, readings: Iterable[Reading], others: set[str]) -> None:
-        """Read entries without cash as planned, and find lines before the first day."""
+        """Read entries without cash as planned.
+
+        Also find lines before the first day.
+        """
         cash, first_line = self.cash_ids(), None
         unread = set(self.ledgers["id"])
         first = self._discovery.accepted.start_date if self.reaches_back else self._days.start_date
@@ -308,7 +314,10 @@ class SyncedLines:
         return shown
 
     def _replace(self, days: Period, lines: pa.Table, chosen: Choice | None = None) -> list[Period]:
-        """Replace lines of some days, add ledgers that the new lines name, and return the months."""
+        """Replace lines of some days, and return the months.
+
+        Ledgers that the new lines name are added.
+        """
         self._extend_to(lines)
         first, last = max(days.start_date, self.period.start_date), min(days.end_date, self.period.end_date)
         months = Period(first, last, self._time_zone).months() if first <= last else []
@@ -340,7 +349,10 @@ class SyncedLines:
             due = (named & {*self.ledgers["id"]}) - read
 
     def _extend_to(self, lines: pa.Table) -> None:
-        """Extend the books to the end of the latest line's month, unless the caller gave a last day."""
+        """Extend the books to the end of the latest line's month.
+
+        A last day that the caller gave stays the last day.
+        """
         latest = pc.max(lines["datetime"]).as_py()
         if latest is not None and self._options.last_day is None:
             day = local_date(latest, zone(self._time_zone))
@@ -371,7 +383,10 @@ class SyncedLines:
         self._add_ledgers()
 
     def _add_ledgers(self, named: Iterable[str] = ()) -> None:
-        """Discover named ledgers, and load their lines, until these name no further ledger."""
+        """Discover named ledgers, and load their lines.
+
+        Repeat until the lines name no further ledger.
+        """
         unknown = sorted({*named} - {*self.ledgers["id"]})
         if unknown:
             self.refresh(unknown, shown={})

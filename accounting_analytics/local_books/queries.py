@@ -184,7 +184,10 @@ def _series(name: str, values: pa.ChunkedArray, *, is_whole: bool) -> pd.Series[
 
 
 def _describe(error: duckdb.Error) -> str:
-    """Write DuckDB's message on one text line, with advice and without the query."""
+    """Write DuckDB's message on one text line, with advice.
+
+    The query is left out.
+    """
     reason = str(error).partition("\n\nLINE ")[0]
     reason = shorten(printable(reason.replace("\n", "; "), " "), limit=_MAX_REASON)
     return "; ".join(filter(None, [f"the query failed: {reason}", _hint(error)]))

@@ -118,9 +118,10 @@ class BooksFolder:
         return [version for version, _ in self._commits()]
 
     def _commits(self) -> Iterator[tuple[Version, str]]:
-        """Yield each version with a digest of this version and all versions before.
+        """Yield each version with a digest.
 
-        The files of the log are read directly, because history() of deltalake is empty if the path has a # or ?.
+        The digest covers the version and all versions before. The files of the log are read directly, because history()
+        of deltalake is empty if the path has a # or ?.
         """
         digest = ""
         for number, path in enumerate(sorted(self._log.glob("*.json"))):
@@ -256,7 +257,7 @@ def _commit_name(number: int) -> str:
 
 
 def _commit_info(commit: Path) -> dict[str, Any]:
-    """Read the commitInfo of a commit's file, or return {} if it has none."""
+    """Read the commitInfo of a commit's file, or return {}."""
     try:
         actions = [json.loads(line) for line in commit.read_bytes().splitlines()]
     except (OSError, ValueError) as error:
@@ -345,7 +346,10 @@ class WorkingCopy:
                 self.files[name] = self._folder.save_month(name, kept)
 
     def _save(self, month: Period, before: pa.Table, kept: pa.Table, new: pa.Table) -> None:
-        """Write a month with its new and kept lines, unless the month stays the same."""
+        """Write a month with its new and kept lines.
+
+        A month that stays the same is not written.
+        """
         name = month.month
         after = sort_lines(pa.concat_tables([kept.filter(pc.invert(_are_in(kept["id"], new["id"]))), new]))
         if name in self.files:

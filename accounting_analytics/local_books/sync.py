@@ -207,7 +207,10 @@ class BooksSync:
             self._lines.read_entries(month, cash | (compared.ledger_ids & {*self._lines.ledgers["id"]}))
 
     def _take_anchor(self, reported: CashFlowReport) -> None:
-        """Keep the starting balances that the service reports, for books with earlier lines."""
+        """Keep the starting balances that the service reports.
+
+        The balances come from lines before the first day of the books.
+        """
         balances = reported.exact().starting_balances
         found = dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
         if self._anchor and found != self._anchor:

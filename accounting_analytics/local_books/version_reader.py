@@ -223,7 +223,10 @@ class VersionReader:
         return books.with_proofs(self.month_proofs(days), self.version, self.source)
 
     def _scan(self, engine: str, chart: pd.DataFrame, period: Period | None, **options: Any) -> Books:  # noqa: ANN401
-        """Make books that an engine reads from the version's files, after a check of their digests."""
+        """Make books that an engine reads from the version's files.
+
+        Refuse files with a wrong digest.
+        """
         files = [self._storage.path(file) for _, file in sorted(self._version.files.items())]
         metadata = load_metadata(self._version.lines, self.period, chart["id"], self.scale)
         frame = scan_files(engine, files, table_schema(self.scale))

@@ -249,7 +249,10 @@ def _literal(text: str) -> Any:  # noqa: ANN401 (any literal)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 (any value)
-    """Convert a value to JSON, or return `_NOT_LITERAL` if JSON would change it."""
+    """Convert a value to JSON.
+
+    Return `_NOT_LITERAL` if JSON would change the value.
+    """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, dt.date | os.PathLike):

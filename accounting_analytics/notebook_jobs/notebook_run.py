@@ -279,7 +279,7 @@ def _find_failure(
     stderr: str,
     secrets: list[Secret],
 ) -> AccountingAnalyticsError | None:
-    """Return the error of a run that failed or ended early, or None."""
+    """Return the error of a failed or unfinished run, or None."""
     if code == -signal.SIGKILL:
         return JobTimedOutError(f"{notebook}: {stderr}")
     for number, cell in enumerate(finished.cells):
@@ -300,9 +300,9 @@ def _find_failure(
 
 
 def _first_line(cell: Any, secrets: list[Secret]) -> str:  # noqa: ANN401 (nbformat's NotebookNode)
-    """Quote the first code line of a cell, by which readers find the cell.
+    """Quote the first code line of a cell.
 
-    The number of the cell would be wrong, because papermill inserts cells.
+    Readers find the cell by this line. The number of the cell would be wrong, because papermill inserts cells.
     """
     return quote(masked(cell.source.strip().partition("\n")[0], secrets))
 

@@ -90,7 +90,10 @@ def _prefer_saved_pictures(notebook: Any) -> None:  # noqa: ANN401 (nbformat's N
 
 
 def _figure_html(figure: Any) -> str:  # noqa: ANN401 (JSON of a plotly figure)
-    """Write a figure as HTML, in which no text can close the script element."""
+    """Write a figure as HTML.
+
+    No text of the figure can close the script element.
+    """
     config = {"displaylogo": False, **_WITHOUT_UPLOADS}
     return str(plotly.io.to_html(figure, include_plotlyjs=False, full_html=False, validate=False, config=config))
 

@@ -95,7 +95,7 @@ class ComparedBooks(NamedTuple):
 
 
 def _compared(books: Books, periods: PackPeriods) -> Iterator[tuple[str, Period, str]]:
-    """Yield the key, the days and the label of each period that has a column."""
+    """Yield the key, days and label of each period with a column."""
     first_day = books.opening.first_entry
     for key, period in periods.compared().items():
         if first_day is None or period.end_date >= first_day:
@@ -105,7 +105,7 @@ def _compared(books: Books, periods: PackPeriods) -> Iterator[tuple[str, Period,
 
 
 def _proofs(books: Books, period: Period) -> ComparedPeriod:
-    """Join the last comparisons of the months of a period to one comparison."""
+    """Join the last comparisons of a period's months to one comparison."""
     proofs = {month.month: books.proofs[month.month] for month in period.months()}
     unproven = [f"{month}: {proof.verdict}" for month, proof in proofs.items() if proof.proven_at is None]
     when = max((proof.proven_at for proof in proofs.values() if proof.proven_at), default=None)

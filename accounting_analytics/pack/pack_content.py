@@ -203,7 +203,10 @@ def make_content(
 
 
 def _recurring(books: ComparedBooks, periods: PackPeriods) -> PackTable | None:
-    """Make the table of recurring payments, or None without any, or if lines are missing."""
+    """Make the table of recurring payments.
+
+    Return None without recurring payments, or if lines are missing.
+    """
     try:
         found = recurring_payments(books.books, as_of=periods.this.end_date)
     except (InputError, IncompleteLoadError):
@@ -213,7 +216,10 @@ def _recurring(books: ComparedBooks, periods: PackPeriods) -> PackTable | None:
 
 
 def _outlook(books: ComparedBooks, periods: PackPeriods) -> Outlook | None:
-    """Look at the weeks after the last day, or return None without enough history or known cash."""
+    """Make the outlook on the weeks after the last day.
+
+    Return None without enough history or known cash.
+    """
     try:
         found = outlook(books.books, as_of=periods.this.end_date)
     except (InputError, IncompleteLoadError):
@@ -224,7 +230,10 @@ def _outlook(books: ComparedBooks, periods: PackPeriods) -> Outlook | None:
 def _coding(
     books: ComparedBooks, periods: PackPeriods, decisions: Decisions | Sequence[Decisions] | None
 ) -> CodingCheck | None:
-    """Check the coding of the period, or return None if the lines lack needed columns."""
+    """Check the coding of the period.
+
+    Return None if the lines lack needed columns.
+    """
     try:
         return check_coding(books.books, periods.this, decisions=decisions)
     except FrameError:
@@ -234,7 +243,10 @@ def _coding(
 def _ageing(
     books: ComparedBooks, periods: PackPeriods, aged_ledgers: Iterable[str] | None
 ) -> tuple[PackTable | None, tuple[str, ...]]:
-    """Make the table of receivables and payables, or say why the ages are not known."""
+    """Make the table of receivables and payables by age.
+
+    Otherwise, say why the ages are not known.
+    """
     if aged_ledgers is None and not books.books.ledgers["financial_account_type"].isin(OPEN_ITEMS).any():
         how = "name them with aged_ledgers, or --aged-ledger of the command"
         return None, (f"No ledger has the type of receivables or payables, so their ages are not known: {how}.",)
@@ -250,7 +262,7 @@ def _ageing(
 
 
 def _suspense(balance: Statement) -> Figure | None:
-    """Find the amount in suspense at the end, or None if it is not known."""
+    """Find the amount in suspense at the end, or return None."""
     key = balance.columns[0].key
     if "suspense" not in balance.figures.layout.by_key or balance.value("suspense", key) is None:
         return None
@@ -258,7 +270,10 @@ def _suspense(balance: Statement) -> Figure | None:
 
 
 def _undecided(income: Statement, column_key: str) -> list[tuple[str, Figure]]:
-    """List amounts without a category, if the larger exceeds a tenth of net income."""
+    """List received and paid amounts without a category.
+
+    List nothing if no amount exceeds a tenth of net income.
+    """
     net, row = income.value("net_income", column_key), income.figures.layout.by_key.get("not_categorized")
     if net is None or row is None:
         return []

@@ -94,7 +94,10 @@ def _print(html: str, browser: str, folder: Path, seconds: float) -> bytes:
 
 
 def _with_policy(html: str) -> str:
-    """Add a policy to the head of a page, so that nothing runs and nothing is loaded."""
+    """Add a policy to the head of a page.
+
+    With the policy, nothing runs and nothing is loaded.
+    """
     head = _HEAD.search(html)
     if head is None:
         raise PdfFailedError("no PDF was printed: the page has no head")

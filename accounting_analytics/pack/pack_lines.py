@@ -112,7 +112,7 @@ class PackLines:
         return "stated", label, figure.units
 
     def _selected(self, figure: Figure) -> list[tuple[int, int, str, str, list[int]]]:
-        """Write the selections of a figure, each as factor, kind of lines, days and ledgers.
+        """Write each selection: factor, kind of lines, days and ledgers.
 
         The first day is "" for all days up to the last.
         """
@@ -134,7 +134,7 @@ class PackLines:
         ]
 
     def _listed(self, figure: Figure) -> list[tuple[int, int, int]]:
-        """Write the lines of a figure as runs: sign, first and last number."""
+        """Write a figure's lines as runs: sign, first and last number."""
         entries = figure.exact_entries()
         ids = entries["id"].astype(object)
         if not set(ids) <= self._numbers.keys():

@@ -34,7 +34,7 @@ def outlook_tables(found: Outlook, first_day: dt.date) -> list[PackTable]:
 
 
 def _due(found: Outlook, first_day: dt.date) -> PackTable:
-    """Make the table of payments due next, with the lines that show them."""
+    """Make the table of payments due next, with their lines."""
     shown = found.due[:_DUE]
     rows = [
         PackRow(due.counterparty, [day_label(due.day), due.category, _in_page(due.figure, first_day)]) for due in shown
@@ -47,7 +47,10 @@ def _due(found: Outlook, first_day: dt.date) -> PackTable:
 
 
 def _in_page(figure: Figure, first_day: dt.date) -> Figure:
-    """Return the figure if the page has all its entries, else its amount without entries."""
+    """Return the figure if the page has all its entries.
+
+    Otherwise, return the amount of the figure without entries.
+    """
     entries = figure.exact_entries() if figure.is_additive else None
     is_in_page = entries is not None and len(entries) > 0 and entries["local_date"].min().date() >= first_day
     return figure if is_in_page else _estimate(figure)
@@ -83,5 +86,8 @@ def _named(key: str, days: str, name: str) -> tuple[str, str]:
 
 
 def _estimate(figure: Figure) -> Figure:
-    """Return a figure's amount without entries, because the page does not have its lines."""
+    """Return a figure's amount without entries.
+
+    The page does not have the lines of the figure.
+    """
     return replace(figure, terms=(), signs=(), kind="sum", _load_entries=None)

@@ -240,5 +240,8 @@ def _plain_table(frame: pd.DataFrame) -> Markup:
 
 
 def _typed(text: str) -> Markup:
-    """Mark a text with names of payees and ledgers, as people typed them."""
+    """Mark a text with names that people typed.
+
+    The names are of payees and ledgers.
+    """
     return Markup("<span data-text>{}</span>").format(escape(text))

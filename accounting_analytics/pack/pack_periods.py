@@ -149,7 +149,10 @@ def _change(this: StatementColumn, earlier: StatementColumn, text: str = "Change
 
 
 def _last_months(period: Period, count: int = _MONTHS_SHOWN) -> Iterable[Period]:
-    """Return `count` calendar months up to the period's last month, which the period may cut."""
+    """Return `count` calendar months up to the period's last month.
+
+    The period may cut the last month.
+    """
     first_of_month = month_start(period.end_date)
     found = [Period(first_of_month, period.end_date, period.time_zone)]
     while len(found) < count:

@@ -182,7 +182,7 @@ class SentenceWriter:
         return mark
 
     def _split(self, text: str) -> Sentence:
-        """Split a text at its marks, and replace each mark by its amount."""
+        """Split a text, and replace each mark by its amount."""
         parts = re.split(f"<{self._mark}:([0-9]+)>", text)
         return tuple(
             self._amounts[int(part)] if number % 2 else printable(part) for number, part in enumerate(parts) if part

@@ -97,7 +97,10 @@ def _cell(figure: Figure) -> FigureCell:
 
 
 def _with_key(cell: FigureCell, figure: Figure) -> FigureCell:
-    """Give a cell the key of its figure, also if the figure does not unfold."""
+    """Give a cell the key of its figure.
+
+    Cells of figures that do not unfold also get a key.
+    """
     if not cell.text:
         return cell
     if not cell.key:

@@ -250,5 +250,8 @@ def unchecked_amounts(elements: Iterable[PageElement], scale: int, amounts_in: s
 
 
 def _is_exempt(element: PageElement) -> bool:
-    """Return whether an element is code, part of a picture, or a note, whose amounts are no figures."""
+    """Return whether an element is code, a picture part or a note.
+
+    Amounts in such elements are not figures.
+    """
     return any(part.name in _NOT_READ or "data-text" in part.attributes for part in element.with_parents())

@@ -423,7 +423,10 @@ class _RowLines(NamedTuple):
 
 
 def _payee_row(key: str, label: str, amounts: Sequence[Figure], category: str, kind: str = "ledger") -> PackRow:
-    """Make a row of three periods, with the change between the first two."""
+    """Make a row of three periods and a change.
+
+    The change is between the first two periods.
+    """
     this, before, year_before = amounts
     terms = [("+", this), ("-", before)]
     change = figure_of_terms(f"{key}{KEY_SEPARATOR}{_CHANGE}", f"{label}, change", terms)

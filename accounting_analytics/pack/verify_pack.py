@@ -98,7 +98,7 @@ def verify_pack(path: str | Path, *, fingerprint: str | None = None) -> PackVeri
 
 
 def _read_fingerprint(text: str) -> str:
-    """Read a fingerprint as people type or paste it: also in capitals, also with spaces."""
+    """Read a fingerprint that people typed, also with capitals or spaces."""
     digits = "".join(text.split()).lower()
     if not _FINGERPRINT.fullmatch(digits):
         raise InputError(f"{quote(text)} is not a fingerprint: copy all 64 digits that sha256sum prints of the file")

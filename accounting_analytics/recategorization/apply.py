@@ -104,11 +104,11 @@ _LEFT_ALONE = {
 
 @dataclass(eq=False)
 class _State:
-    """The known state of a change: its response, and what the books showed at the instant `read_at`.
+    """The known state of a change.
 
-    `planned` has all changes of its journal entry. `is_sent_again` is true after a lost response. `failure` says why
-    the change was lost, refused or not sent, `unread` why the books could not be read, and `forbidden` why the change
-    may not be sent.
+    `shown` is what the books showed at the instant `read_at`. `planned` has all changes of the same journal entry.
+    `is_sent_again` is true after a lost response. `failure` says why the change was lost, refused or not sent, `unread`
+    why the books could not be read, and `forbidden` why the change may not be sent.
     """
 
     change: Change
@@ -336,7 +336,10 @@ def _require_client_and_plan(client: LedgerClient, plan: Plan) -> None:
 
 
 def _states_before(changes: Sequence[Change], journal: Journal, forbidden: Mapping[Change, str]) -> list[_State]:
-    """Make the states of changes before a run, from the responses in earlier runs."""
+    """Make the states of changes before a run.
+
+    The states come from the responses in earlier runs.
+    """
     of_earlier_runs = {Response.CONFIRMED: Response.CONFIRMED_EARLIER, Response.LOST: Response.LOST_EARLIER}
     planned = changes_by_entry(changes)
     responses = (of_earlier_runs.get(response, response) for response in map(journal.response, changes))
@@ -391,7 +394,10 @@ def _apply_batch(client: LedgerClient, states: Sequence[_State], send: Callable[
 
 
 def _send_some(send: Callable[[_State], None], pending: Sequence[_State]) -> list[_State]:
-    """Send changes until too many are lost, or the service refuses one temporarily. Return the sent changes."""
+    """Send changes until too many are lost.
+
+    Also stop if the service refuses a change temporarily. Return the sent changes.
+    """
     lost = 0
     for count, state in enumerate(pending, start=1):
         send(state)
@@ -402,7 +408,10 @@ def _send_some(send: Callable[[_State], None], pending: Sequence[_State]) -> lis
 
 
 def _send(client: LedgerClient, category_names: Mapping[str, str], modified_by: str | None, state: _State) -> None:
-    """Record the intent in the journal, send the change once, and record the response."""
+    """Send the change once, and record its intent and response.
+
+    The journal has the intent before the change is sent.
+    """
     change, journal = state.change, state.journal
     intent = change._replace(
         opposing_ledger_ids=LIST_SEPARATOR.join(sorted(state.categories)),
@@ -431,7 +440,10 @@ def _send(client: LedgerClient, category_names: Mapping[str, str], modified_by: 
 
 
 def _record_outcomes(journal: Journal, states: Sequence[_State]) -> None:
-    """Record the outcomes of changes that this run sent or found in the journal."""
+    """Record the outcomes of changes that this run sent or found.
+
+    A found change was lost in an earlier run, but the books show the change.
+    """
     for state in states:
         was_found = state.response == Response.LOST_EARLIER and state.shown == Shown.NEW
         if was_found or state.response in _OF_THIS_RUN:

@@ -50,7 +50,7 @@ def read_categories(client: LedgerClient, changes: Iterable[Change]) -> dict[tup
 def _read_account(
     client: LedgerClient, ledger_id: str, first: dt.date, last: dt.date
 ) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
-    """Yield the categories of an account's transactions from a first to a last day."""
+    """Yield the categories of an account's transactions in some days."""
     for line in client.iter_line_entries(ledger_id, first, last, time_zone="UTC", expand=("opposing_ledger_ids",)):
         if line.transaction_id is None:
             continue

@@ -269,7 +269,10 @@ def _lines_of(books: Books, days: Period) -> pd.DataFrame:
 
 
 class _Transactions(NamedTuple):
-    """All transactions of the books as rows of a queue, one for each opposing ledger."""
+    """All transactions of the books as rows of a queue.
+
+    A transaction has one row for each opposing ledger.
+    """
 
     rows: pd.DataFrame
     chart: Categories
@@ -347,7 +350,10 @@ class _Transactions(NamedTuple):
 
 
 class _LinesOfLedger(NamedTuple):
-    """Lines of a ledger that make one finding: their ids, first day and sum."""
+    """Lines of a ledger that make one finding.
+
+    `day` is the first day of the lines, and `units` their sum.
+    """
 
     kind: str
     ledger_id: str
@@ -376,7 +382,7 @@ def _on_parents(lines: pd.DataFrame, ledgers: pd.DataFrame, transactions: _Trans
 
 
 def _confirmed_transactions(asked: OpenQueue, decisions: Decisions | Sequence[Decisions] | None) -> set[str]:
-    """Find the transactions that already have the category that was decided for them."""
+    """Find the transactions that already have their decided category."""
     right = set()
     for source in each_of(decisions):
         for key, (category, _) in read_decisions(source).items():
@@ -401,7 +407,10 @@ def _proposals(asked: OpenQueue, findings: Sequence[ListedFinding]) -> pd.DataFr
 
 
 def _notes(pasts: Pasts, right: int) -> Iterator[str]:
-    """Yield notes: how many categories were compared, and how many findings earlier decisions hide."""
+    """Yield notes with numbers of compared categories and hidden findings.
+
+    Earlier decisions hide findings.
+    """
     if pasts.clear:
         yield (
             f"{pasts.clear:,} transactions of these books had a clear past, and {pasts.followed:,} of them its "

@@ -123,7 +123,10 @@ def paid_twice(parties: Mapping[tuple[str, str], Sequence[CodedTransaction]]) ->
 
 
 def _equal_pairs(rows: Iterable[CodedTransaction]) -> Iterator[tuple[CodedTransaction, CodedTransaction]]:
-    """Pair each payment with the latest earlier payment of the same account and amount."""
+    """Pair each payment with the latest earlier equal payment.
+
+    Equal payments have the same account and amount.
+    """
     latest: dict[tuple[str, int], CodedTransaction] = {}
     for transaction in rows:
         before = latest.get((transaction.account, transaction.units))

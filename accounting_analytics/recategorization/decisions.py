@@ -288,7 +288,10 @@ def choose_by_hand(asked: OpenQueue, decisions: Decisions, notes: list[str]) -> 
 def _choose_suggested(
     asked: OpenQueue, suggestions: pd.DataFrame, notes: list[str], chosen: dict[int, Change]
 ) -> dict[int, Change]:
-    """Add suggestions for rows that are not decided, and note suggestions for transactions outside the queue."""
+    """Add suggestions for rows that are not decided.
+
+    Write a note on suggestions for transactions outside the queue.
+    """
     found, absent = asked.read_proposals(suggestions)
     if more := len(found.keys() - chosen.keys()):
         suggested = count_of(more, "proposal is a suggestion", "proposals are suggestions")
@@ -371,7 +374,10 @@ def write_decided(asked: OpenQueue, path: Path, chosen: Mapping[int, Change]) ->
 
 
 def _write_decisions(asked: OpenQueue, rows: pd.DataFrame, columns: Sequence[str], path: Path) -> int:
-    """Write a sheet of decisions without split transactions, and return its number of rows."""
+    """Write a sheet of decisions, and return its number of rows.
+
+    Split transactions are left out.
+    """
     decidable = rows.loc[rows["kind"] != "split", [CATEGORY, *columns]]
     ids = [name for name in (CATEGORY, GROUP, TRANSACTION) if name in decidable]
     write_table(decidable, path, name="decisions", ids=ids, editable=(CATEGORY,), choices=asked.chart.paths())

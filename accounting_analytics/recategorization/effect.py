@@ -245,7 +245,10 @@ class Effect(Result):
             )
 
     def _items_in_books(self, end: str) -> str:
-        """Say how many items are in the books, or return "" if all are."""
+        """Say how many items are in the books.
+
+        If all items are in the books, return "".
+        """
         made = len(self.made)
         return f"{made:,} of {count_of(len(self.plan), 'item')} in the books{end}" if made < len(self.plan) else ""
 
@@ -261,7 +264,10 @@ class Effect(Result):
         return f"{title}: {self._items_in_books('; ')}{count_of(changed, 'ledger')} changed; {verdict}."
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show the amounts of each ledger (before, predicted and after), and each difference."""
+        """Show the amounts of each ledger, and each difference.
+
+        The amounts are before, predicted and after.
+        """
         exact = self._changes
         amounts = [name for name in ("before", "predicted", "after") if name in exact]
         lines = [
@@ -288,7 +294,10 @@ class Effect(Result):
 
     @cached_property
     def _moved(self) -> Counter[str]:
-        """Sum the change of net cash flow of each ledger, from the lines that the plan moves."""
+        """Sum each ledger's change of net cash flow.
+
+        Only lines that the plan moves count.
+        """
         updated = updated_lines(self.made)
         lines = self._before.lines.items()
         return net_moves((line[1], updated[line], units) for line, units in lines if line in updated)
@@ -333,7 +342,7 @@ class EffectTables(NamedTuple):
 
 
 class _ReportUnits(NamedTuple):
-    """Figures of a report in whole minor units, and the names of its ledgers.
+    """Figures of a report in minor units, and its ledgers' names.
 
     A key of `amounts` is a kind and a ledger, where None means the sum of all accounts. A key of `lines` is a journal
     entry and a ledger, also if their lines sum to zero. `totals` are the totals that the report states.
@@ -378,7 +387,7 @@ class _ReportUnits(NamedTuple):
 
 
 def _shows(lines: Counter[tuple[str, str]], change: Change) -> bool:
-    """Return whether the lines of a report show that a change was made."""
+    """Return whether the lines of a report show a change."""
     return change.category_line not in lines and (change.journal_entry_id, change.updated_category_ledger_id) in lines
 
 

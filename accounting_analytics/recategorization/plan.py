@@ -403,7 +403,7 @@ def plan_exact_rules(
 
 
 def _why_left(change: Change, max_amount: Decimal, *, is_exact: bool, is_certain: bool) -> str:
-    """Say why a person must decide a change, or return "" if no person must."""
+    """Say why a person must decide a change, or return ""."""
     if not is_exact:
         return "rule not exact"
     if not is_certain:  # several transactions of an entry share the category line: changing it changes all of them

@@ -339,7 +339,10 @@ def _pairs(paid: list[Any], received: list[Any]) -> Iterator[tuple[Any, Any]]:
 
 
 def _group_ids(grouped: pd.DataFrame) -> pd.Series[Any]:
-    """Make ids such as ``blue-bottle-coffee-3f2a91``: the counterparty, and a digest of the group's key."""
+    """Make ids such as ``blue-bottle-coffee-3f2a91``.
+
+    An id has the counterparty, and a digest of the group's key.
+    """
     keys = grouped[_KEY_OF_GROUP].astype(object).where(grouped[_KEY_OF_GROUP].notna(), "")
     digests = {
         key: hashlib.sha256("\0".join(key).encode()).hexdigest()[:32]

@@ -207,7 +207,10 @@ class ReviewWidget(anywidget.AnyWidget):
         return numbers
 
     def _show_change(self) -> None:
-        """Send the choices to every view, and schedule an update of the saved tables."""
+        """Send the choices to every view.
+
+        Schedule an update of the saved tables.
+        """
         with self.hold_sync():  # one message
             self._chosen = self._in_numbers(self._review.chosen).tobytes()
             self._state = _state_of(self._review)
@@ -221,7 +224,7 @@ class ReviewWidget(anywidget.AnyWidget):
             shown.update(content, raw=True)
 
     def _receive(self, _: object, content: Any, __: object) -> None:  # noqa: ANN401 (what the script sends)
-        """Do what a browser asks, and answer with the result or an error."""
+        """Do what a browser asks, and send the result or error."""
         try:
             text, is_error = self._act(**content), False
         except AccountingAnalyticsError as error:
@@ -289,7 +292,7 @@ def _texts(texts: Iterable[str]) -> list[str]:
 
 
 def _state_of(review: Review) -> dict[str, Any]:
-    """Return how much is decided, the effect of the decisions, and what can be undone."""
+    """Return the number and effect of decisions, and what can be undone."""
     return {
         "undo": printable(review.done[-1][0]) if review.done else "",
         "redo": printable(review.undone[-1][0]) if review.undone else "",

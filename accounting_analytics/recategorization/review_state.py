@@ -244,7 +244,10 @@ class ReviewState:
         return {row: change for row, change in self.chosen.items() if change.updated_category_ledger_id}
 
     def _change(self, row: int, category: str, rule: str) -> Change:
-        """Return the change of a row to a category: the proposed change, if it has the category."""
+        """Return the change of a row to a category.
+
+        If the proposed change has this category, return the proposed change.
+        """
         proposed = self.proposed.get(row)
         if proposed is not None and proposed.updated_category_ledger_id == category:
             return proposed
@@ -260,7 +263,7 @@ class ReviewState:
         return count
 
     def _step(self, taken: list[tuple[str, Chosen]], given: list[tuple[str, Chosen]]) -> str:
-        """Go one decision back or forward, and return the label of the decision."""
+        """Go one decision back or forward, and return its label."""
         label, chosen = taken.pop()
         given.append((label, self.chosen))
         self._set(chosen)

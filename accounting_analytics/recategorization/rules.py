@@ -259,7 +259,10 @@ def _parse_boolean(value: object) -> bool:
 
 
 def _parse_regex(value: object) -> str:
-    """Normalize a pattern like the texts that it is compared with, unless this changes its special characters."""
+    """Normalize a pattern like the texts that it is compared with.
+
+    A pattern whose special characters would change is not normalized.
+    """
     _parse_text(value)
     plain = plain_name(str(value))
     pattern = plain if _SIGNS.findall(plain) == _SIGNS.findall(str(value)) else str(value)

@@ -150,7 +150,10 @@ def _histories(asked: pd.DataFrame, past: pd.DataFrame) -> pd.DataFrame:
 
 
 def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataFrame:
-    """Find, for each asked transaction, the latest earlier transaction of its key, and how many agree with it."""
+    """Find the latest earlier transaction of each asked transaction's key.
+
+    Also count how many earlier transactions agree with the latest.
+    """
     groups = past.groupby(key, sort=False)
     begins = past["category_ledger_id"] != groups["category_ledger_id"].shift()
     blocks = begins.groupby([past[name] for name in key], sort=False).cumsum()
@@ -167,17 +170,17 @@ def _latest(asked: pd.DataFrame, past: pd.DataFrame, key: list[str]) -> pd.DataF
 
 
 def _judge_past(past: pd.DataFrame) -> pd.DataFrame:
-    """Compare each past transaction with the suggestion that earlier months would have given."""
+    """Compare each past transaction with the suggestion of earlier months."""
     histories = _histories(past, past)
     right = histories["category_ledger_id"] == past["category_ledger_id"]
     return past[["month", "transaction_amount"]].assign(past_count=histories["past_count"], right=right)
 
 
 class _Threshold(NamedTuple):
-    """Number of past transactions that a suggestion needs, and the sentence that says why.
+    """Number of past transactions that a suggestion needs.
 
-    `past_count` is six if no number is enough. `right_shares` maps each `past_count` to the share of such past
-    suggestions that were right, or to the share of all suggestions if there was none with this number.
+    `sentence` says why. `past_count` is six if no number is enough. `right_shares` maps each `past_count` to the share
+    of such past suggestions that were right, or to the share of all suggestions if there was none with this number.
     """
 
     past_count: int
@@ -218,7 +221,10 @@ def lower_bound(right: int, count: int) -> float:
 
 
 def _reason(history: Mapping[Any, Any], category: str) -> str:
-    """Say on how many past transactions a suggestion is based, and name the latest."""
+    """Say how many past transactions support a suggestion.
+
+    Also name the latest transaction.
+    """
     past = count_of(int(history["count"]), "past transaction")
     latest = f"the latest on {history['day']:%Y-%m-%d} of {format_amount(history['transaction_amount'])}"
     if history["agreeing"] == history["count"]:
@@ -227,7 +233,10 @@ def _reason(history: Mapping[Any, Any], category: str) -> str:
 
 
 def _notes(known: pd.DataFrame, count: int, *, is_silent: bool) -> Iterator[str]:
-    """Yield notes: how many transactions have a suggestion, and why other transactions do not."""
+    """Yield notes on how many transactions have a suggestion.
+
+    Also say why other transactions have no suggestion.
+    """
     if is_silent or known.empty:
         return
     new = int((known["count"] == 0).sum())

@@ -188,7 +188,10 @@ class ComparedReport(Result):
         return [f"{assumption.sentence} So read, every figure compared agrees." for assumption in self.assumptions]
 
     def _describe_rest(self, rows: Sequence[Difference]) -> list[str]:
-        """Write what is unexplained, and how many balances differ only by the missing history."""
+        """Write what is unexplained.
+
+        Also count balances that differ only by the missing history.
+        """
         texts = [] if self.assumptions else list(_describe_unexplained(rows))
         if left := len(self.rows) - len(rows):
             differing = count_of(left, "balance differs", "balances differ")
@@ -215,7 +218,10 @@ class ComparedReport(Result):
         return [row for row in self.rows if starting.get(_figure_and_ledger(row)) != row.amount]
 
     def _for_people(self, rows: Sequence[Difference]) -> pd.DataFrame:
-        """Make a table for people: columns in their order, no empty columns, all digits."""
+        """Make a table for people, with all digits.
+
+        Columns are in their order, and empty columns are left out.
+        """
         exact = Differences.exact_from_rows((row.cells for row in rows), self.scale)
         return exact[[*_SHOWN]].dropna(axis="columns", how="all")
 
@@ -257,7 +263,7 @@ def _ledger(row: Difference) -> str:
 
 
 def _group_causes(rows: Sequence[Difference]) -> Iterator[tuple[list[Difference], list[str]]]:
-    """Group the causes, and compare their sums with the differences of the report's figures."""
+    """Group the causes, and compare each sum with its figure's difference."""
     lines = _sums_of_lines(rows)
     for kinds, figure, part_of in _GROUPS:
         causes = [row for row in rows if row.role == CAUSE and row.what in kinds]
@@ -361,7 +367,10 @@ def compare_reports(
 
 
 def _require_comparable(reported: CashFlowReport, recomputed: CashFlowReport) -> list[str]:
-    """Refuse reports that cannot be compared, and write a note if their time zones differ but have the same days."""
+    """Refuse reports that cannot be compared.
+
+    Write a note if the time zones differ, but have the same days.
+    """
     if reported.tag_ids or recomputed.tag_ids:
         raise InputError(
             "a report filtered by tags cannot be reconciled: its balances are not filtered; load it without tag_ids"
@@ -406,6 +415,6 @@ def _with_names(row: Difference, names: Mapping[str, str], chart: LedgerNames | 
 
 
 def _has_no_history(reported: CashFlowReport, recomputed: CashFlowReport) -> bool:
-    """Return whether all recomputed starting balances are zero and the reported ones are not."""
+    """Return whether only the reported starting balances are not zero."""
     starts, zeros = ((report.exact().starting_balances["cash_balance"] != 0).any() for report in (reported, recomputed))
     return bool(starts and not zeros and not recomputed.anchored)

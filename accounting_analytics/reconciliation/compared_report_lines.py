@@ -121,7 +121,7 @@ def _have_same_lines(reported: pd.DataFrame, recomputed: pd.DataFrame) -> bool:
 
 
 def _has_cash_side_ids(reported: pd.DataFrame, recomputed: pd.DataFrame, line_entries: Any) -> bool:  # noqa: ANN401
-    """Return whether all reported line ids may be ids of lines on cash ledgers."""
+    """Return whether all reported line ids may be of cash lines."""
     ids, category_ids = (pa.array(lines["line_id"], _IDS) for lines in (reported, recomputed))
     if reported.empty or recomputed.empty or pc.any(pc.is_in(ids, value_set=category_ids)).as_py():
         return False
@@ -168,7 +168,10 @@ def _pair(row: Mapping[str, Any]) -> LinePair:
 
 
 def _describe_accepted(joined: pd.DataFrame, *, is_by_id: bool) -> list[str]:
-    """Describe accepted differences: in sums of repeated lines, instants and names of cash ledgers."""
+    """Describe accepted differences.
+
+    Sums of repeated lines, instants and names of cash ledgers may differ.
+    """
     notes = []
     summed = int(((joined["rows_reported"] > 1) & ~joined["differs"]).sum())
     if summed and is_by_id:
@@ -194,7 +197,10 @@ def _select(line_entries: Any, column: str, values: Iterable[str]) -> list[dict[
 
 
 class _LineExplainer:
-    """Explainer of lines that differ, from both reports and the line entries, if these are given."""
+    """Explainer of lines that differ between both reports.
+
+    Line entries help, if they are given.
+    """
 
     def __init__(
         self,

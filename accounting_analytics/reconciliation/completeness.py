@@ -163,7 +163,7 @@ class Certificate(Result):
         return f"complete for {ledgers}: {counts}; debits = credits = {format_amount(self.debits)}; {named}{changes}"
 
     def _describe_moment(self) -> str:
-        """Write the end of the summary: whether the lines are of one moment."""
+        """Say at the summary's end whether lines are of one moment."""
         if not self.of_one_moment:
             return ""
         check = next(check for check in self.checks if check.what == _ONE_MOMENT)
@@ -295,7 +295,7 @@ def _check_balance(line_entries: pd.DataFrame) -> Checked:
 
 
 def _describe_opposing_ledgers(line_entries: pd.DataFrame, extent: Extent) -> str:
-    """Describe the opposing ledgers that were not loaded, or return "" if all were."""
+    """Describe opposing ledgers that were not loaded, or return ""."""
     if "opposing_ledger_ids" in line_entries:
         loaded = set(line_entries["ledger_id"] if extent.windows is None else extent.windows)
         absent = set(split_lists(line_entries["opposing_ledger_ids"].drop_duplicates())) - loaded
@@ -373,7 +373,7 @@ def _uncovered_days(windows: list[DayRange], period: Period) -> str:
 
 
 def _check_report_lines(line_entries: pd.DataFrame, reports: list[CashFlowReport]) -> Checked:
-    """Find lines of reports that the load lacks, or has with another amount."""
+    """Find report lines that the load lacks, or has with another amount."""
     what = "every line of the reports was loaded with its amount"
     if not reports:
         return _make_check(what, 0, note="no report was given")
@@ -427,7 +427,10 @@ def _check_report_balances(reports: list[CashFlowReport]) -> Checked:
 
 
 def _compare_balances(before: CashFlowReport, after: CashFlowReport) -> Iterator[LoadProblem]:
-    """Find balances that differ between the end of a report and the start of the next report."""
+    """Find balances that differ between two consecutive reports.
+
+    Ending balances must equal the starting balances of the next report.
+    """
     where = f"between {before.period.end_date} and {after.period.start_date}"
     if gap := after.exact().starting_cash_balance - before.exact().ending_cash_balance:
         problem = "the starting cash balance differs from the ending cash balance before"

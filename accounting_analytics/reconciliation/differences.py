@@ -165,7 +165,10 @@ def _amounts(report: CashFlowReport) -> dict[str, Amounts]:
 
 
 def _ledgers_with_lines(report: CashFlowReport) -> set[str]:
-    """Find ledgers that have lines, or if the report has no lines, a net cash flow."""
+    """Find ledgers that have lines in the report.
+
+    In a report without lines, find ledgers with a net cash flow.
+    """
     exact = report.exact()
     if report.totals_only:
         return set(exact.ledgers.loc[exact.ledgers["net_cash_flow"] != 0, "ledger_id"])

@@ -33,10 +33,10 @@ _PLAIN = frozenset({OMITTED, NOT_GIVEN, NOT_RECOMPUTED})
 
 
 class _Known(NamedTuple):
-    """The reports, the differences of their figures, and their lines, from which figures are explained.
+    """The reports, the differences of their figures, and their lines.
 
-    `missing` are the ledgers that one report lacks. `rest` are the parts of differing ending balances that neither
-    starting balances nor lines explain.
+    Figures are explained from the fields. `missing` are the ledgers that one report lacks. `rest` are the parts of
+    differing ending balances that neither starting balances nor lines explain.
     """
 
     reported: CashFlowReport
@@ -86,7 +86,7 @@ def explain_differences(
 
 
 def _is_missing(net: Difference, lines: Lines) -> bool:
-    """Return whether one report lacks a ledger, and with it all lines of the ledger."""
+    """Return whether one report lacks a ledger and all its lines."""
     of_ledger = lines.get(net.ledger_id, [])
     if net.reported is not None and net.recomputed is not None:
         return False
@@ -135,7 +135,10 @@ def _explain_net(net: Difference, known: _Known) -> str | None:
 
 
 def _describe_missing(net: Difference, count: int, known: _Known) -> str:
-    """Say which report lacks a ledger, and which amount and lines the other report has."""
+    """Say which report lacks a ledger.
+
+    State the amount and the lines that the other report has.
+    """
     is_unreported = net.reported is None
     which = "the report does not list" if is_unreported else "only the report lists"
     amount = net.recomputed if is_unreported else net.reported
@@ -163,7 +166,7 @@ def _explain_end(end: Difference, known: _Known) -> str | None:
 
 
 def _cash_in_one_report(balance: Difference) -> str:
-    """Say which report alone counts a ledger as cash, or return "" if both do."""
+    """Say which report alone counts a ledger as cash, or return ""."""
     if balance.recomputed is None:
         return CASH_ONLY_REPORTED
     return CASH_ONLY_RECOMPUTED if balance.reported is None else ""
@@ -183,7 +186,7 @@ def _explain_total(difference: Difference, known: _Known) -> str | None:
 
 
 def _is_sum(difference: Difference, own: Gaps, hierarchy: Hierarchy | None) -> bool:
-    """Return whether the difference of a total is the sum of the differences of its parts."""
+    """Return whether a total differs by the sum of its parts' differences."""
     if hierarchy is None or not any(own.values()):
         return any(own.values())
     tree = [gap for part, gap in own.items() if difference.ledger_id in (part, *hierarchy.ancestors(part or ""))]

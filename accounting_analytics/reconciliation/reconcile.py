@@ -132,7 +132,10 @@ class Reconciliation(Result):
         return f"all {count_of(count, noun)} tie to the last digit{compared}"
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Show one line of text for each report, or for a single report its comparison."""
+        """Show one text line for each report.
+
+        For a single report, show its comparison.
+        """
         if len(self.compared) == 1:
             yield from self.compared[0].parts()
             return

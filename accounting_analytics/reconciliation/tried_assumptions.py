@@ -79,7 +79,10 @@ class Assumption(NamedTuple):
 
 
 class _Reading(NamedTuple):
-    """A way to interpret the lines: which lines count, their instants, the time zone, and the cash ledgers."""
+    """A way to interpret the lines.
+
+    A reading decides which lines count, their instants, the time zone and the cash ledgers.
+    """
 
     counted: Mask
     when: npt.NDArray[np.int64]
@@ -104,7 +107,10 @@ def find_assumptions(
 
 
 class _ReportLines:
-    """The lines from which a report was recomputed: lines around the period, and sums of earlier lines."""
+    """The lines from which a report was recomputed.
+
+    There are lines around the period, and sums of earlier lines.
+    """
 
     def __init__(
         self,
@@ -249,7 +255,10 @@ def _without_last_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Readin
 
 
 def _other_transfers(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Yield readings in which a ledger of transfers between accounts counts as cash, or no longer does."""
+    """Yield readings that count a transfer ledger as cash, or not.
+
+    A transfer ledger is for transfers between accounts.
+    """
     for ledger_id in lines.transfers:
         is_cash = ledger_id in lines.as_given.cash
         verb, other = ("does not count", "does") if is_cash else ("counts", "does not")
@@ -258,7 +267,7 @@ def _other_transfers(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading
 
 
 def _opening_on_first_day(lines: _ReportLines) -> Iterator[tuple[Assumption, _Reading]]:
-    """Yield readings in which entries of the first day are part of the starting balance."""
+    """Yield readings whose starting balance includes entries of the first day."""
     first = lines.period.start_date
     before = _microseconds(lines.period.instants()[0].start) - 1
     unreported = [row for row in lines.differences if row.what == "line" and row.reported is None]
@@ -288,7 +297,10 @@ def _microseconds(instant: dt.datetime) -> int:
 
 
 def _lines_around(exact: ExactLines, period: Period) -> pa.Table:
-    """Select the lines around a period, and add a sum of earlier lines for each ledger."""
+    """Select the lines around a period.
+
+    For each ledger, add a sum of earlier lines.
+    """
     start = max(period.start_date, dt.date.min + _PADDING + DAY) - _PADDING
     end = min(period.end_date, dt.date.max - _PADDING - DAY) + _PADDING
     padded = Period(start, end, period.time_zone)

@@ -300,12 +300,18 @@ async def _http_error(_: Request, error: HTTPException) -> Response:
 
 
 async def _client_disconnected(_: Request, __: Exception) -> Response:
-    """Make the response for a client that has disconnected, which is not a failure."""
+    """Make the response for a client that has disconnected.
+
+    A disconnected client is not a failure.
+    """
     return Response(status_code=HTTPStatus.BAD_REQUEST)
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    """Respond to an unexpected failure without its cause, which only the log has."""
+    """Respond to an unexpected failure without its cause.
+
+    Only the log has the cause.
+    """
     reason = str(error).partition("\n")[0] if isinstance(error, SQLAlchemyError) else ""
     _log.error("request %s failed: %s %s", request.state.request_id, type(error).__name__, reason)
     msg = "the service failed; a change may or may not have been made"

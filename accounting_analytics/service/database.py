@@ -356,7 +356,10 @@ def _configure_file(lock_seconds: float, connection: sqlite3.Connection, _: obje
 
 
 def _begin_in_file(connection: Connection) -> None:
-    """Begin a transaction: a reader gets one snapshot, a writer gets the write lock."""
+    """Begin a transaction.
+
+    A reader gets one snapshot, a writer gets the write lock.
+    """
     connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(WRITES) else "BEGIN")
 
 
@@ -394,7 +397,10 @@ def unusable_server(url: URL, error: DBAPIError) -> ConfigurationError:
 
 
 def _begin_on_server(lock_seconds: float, connection: Connection) -> None:
-    """Begin a transaction: a reader gets one snapshot, a writer first gets the write lock."""
+    """Begin a transaction.
+
+    A reader gets one snapshot, a writer first gets the write lock.
+    """
     if connection.get_execution_options().get(WRITES):
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {int(lock_seconds * 1000)}")
         connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")

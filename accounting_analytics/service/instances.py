@@ -281,7 +281,10 @@ def _hash_secret(secret: str) -> bytes:
 
 
 def _add_token(connection: Connection, instance: Instance) -> str:
-    """Write a new access token in the open transaction of the database, and return it."""
+    """Write a new access token to the database, and return it.
+
+    The open transaction is not committed.
+    """
     key, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
     row = {
         "key": key,
@@ -294,7 +297,10 @@ def _add_token(connection: Connection, instance: Instance) -> str:
 
 
 def _check_new_file(path: Path) -> None:
-    """Refuse an existing file, which may hold the only copy of a secret."""
+    """Refuse an existing file.
+
+    A file may hold the only copy of a secret.
+    """
     if path.exists():
         raise ConfigurationError(f"{path} exists already; nothing was issued, give a new file")
     if not path.absolute().parent.is_dir():

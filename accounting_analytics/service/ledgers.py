@@ -98,7 +98,10 @@ def add_ledgers(
 
 
 def _complete_fields(new: NewLedger, ledgers: Sequence[StoredLedger]) -> tuple[int | None, dict[str, Any]]:
-    """Complete the fields of a new ledger, or refuse it, and return the key of its parent and all fields."""
+    """Complete the fields of a new ledger, or refuse the ledger.
+
+    Return the key of its parent, and all fields.
+    """
     check_text(new.name, "the name of a ledger")
     fields = _with_defaults(new)
     ledger_type = str(fields["type"])

@@ -71,7 +71,10 @@ def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEnt
 
 
 class _NewRows:
-    """Rows that are to be written to a table, as values in the order of its columns."""
+    """Rows to be written to a table.
+
+    Values are in the order of the columns.
+    """
 
     def __init__(self, connection: Connection, table: Table, name: str) -> None:
         columns = table.c.keys()
@@ -172,7 +175,10 @@ class PostedJournal:
         return posted
 
     def _add(self, entry: NewJournalEntry) -> tuple[int, str]:
-        """Check an entry and add its rows, and return its key and id."""
+        """Check an entry and add its rows.
+
+        Return the key and the id of the entry.
+        """
         check_entry(entry, self._instance.scale)
         self._check_day(entry.datetime)
         ledgers = [self._find_ledger(line.ledger_id) for line in entry.lines]

@@ -117,7 +117,10 @@ def _convert(part: str, model: type[AnyStruct], values: dict[str, Any]) -> AnySt
 
 
 def _problem(error: msgspec.ValidationError, kind: Any) -> str:  # noqa: ANN401 (any type of a field)
-    """Describe a problem without its value, and return its type if the error states one."""
+    """Describe a problem without its value.
+
+    Add the description of the field's type, if known.
+    """
     problem = "not one of its values" if str(error).startswith("Invalid enum value") else str(error)
     description = msgspec.json.schema(kind).get("description")
     return f"{problem}; {description}" if description else problem

@@ -119,7 +119,7 @@ def _announce(store: Store, base_url: str, *, new: bool, echo: Callable[[str], o
 
 
 class _Protocol(H11Protocol):
-    """HTTP/1.1 protocol in which a request with a malformed body gets only one response."""
+    """HTTP/1.1 protocol that responds only once to a malformed body."""
 
     def send_400_response(self, msg: str) -> None:
         """Refuse the request, and drop the response of the application."""
@@ -165,7 +165,10 @@ def _server(app: ASGIApp) -> uvicorn.Server:
 
 
 def _listen(options: ServiceOptions) -> socket.socket:
-    """Return a listening socket before the server runs, so that clients can connect immediately."""
+    """Return a listening socket before the server runs.
+
+    Clients can then connect immediately.
+    """
     host, port = options.host, options.port
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -149,7 +149,10 @@ def _with_counterparties(lines: pa.Table, parties: pa.Table) -> pa.Table:
 
 
 def _added(name: str, rows: pa.Table) -> str:
-    """Write the columns that a query adds to the rows: the month, and columns that were not loaded."""
+    """Write the columns that a query adds to the rows.
+
+    The query adds the month, and columns that were not loaded.
+    """
     added = {"month": "left(date::varchar, 7)"} if "date" in rows.column_names else {}
     if name == "line":
         added |= {column: value for column, value in _ABSENT.items() if column not in rows.column_names}

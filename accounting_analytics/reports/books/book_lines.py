@@ -311,7 +311,7 @@ class LineSource:
         return found
 
     def _ledgers_of_entries(self, within: nw.Expr, on_ledgers: nw.Expr) -> dict[str, tuple[str, ...]]:
-        """Find the ledgers of each journal entry that has a line on `on_ledgers`."""
+        """Find the ledgers of each entry with a line on `on_ledgers`."""
         found: dict[str, dict[str, None]] = {}
         lines = lines_of_entries(self.exact.lines, within, on_ledgers, "id", "ledger_id")
         for line in collect(lines).sort_by("id").to_pylist():
@@ -378,7 +378,10 @@ def entries_among(lines: pd.DataFrame, is_chosen: pd.Series[bool]) -> pd.DataFra
 
 
 def _describe_unbalanced(entry_ids: Collection[str]) -> str:
-    """Name entries that do not balance, and say that some of their lines are missing."""
+    """Name entries that do not balance.
+
+    Also say that lines of the entries are missing.
+    """
     return (
         f"{count_of(len(entry_ids), 'journal entry does', 'journal entries do')} not balance in the given lines, so "
         f"lines are missing: {join_ids(entry_ids)}; load all lines of these days (every ledger)"

@@ -65,7 +65,7 @@ class LedgerChange(NamedTuple):
 
 
 class _Pairs(NamedTuple):
-    """Numbers of the rows of lines in both tables, and in only one table."""
+    """Row numbers of lines in both tables, and in one table."""
 
     old: Rows
     new: Rows

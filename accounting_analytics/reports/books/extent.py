@@ -185,7 +185,7 @@ def reasons_of_frame(line_entries: Any) -> tuple[str, ...]:  # noqa: ANN401 (any
 
 
 def _describe_change(line_entries: Any, stated: Mapping[str, str], scale: int) -> str:  # noqa: ANN401 (any frame)
-    """Say how lines differ from the loaded lines, or return "" if no difference shows."""
+    """Say how lines differ from the loaded lines, or return ""."""
     lines = line_entries.select(_COLUMNS).to_pandas() if isinstance(line_entries, pa.Table) else line_entries
     if not isinstance(lines, pd.DataFrame) or any(name not in lines for name in _COLUMNS):
         return ""  # only pandas and Arrow frames are compared

@@ -87,7 +87,10 @@ def read_party_texts(lines: Iterable[Sequence[str]]) -> list[PartyText]:
 
 
 def _read(texts: Sequence[str]) -> PartyText:
-    """Read the party and numbers of a line from its texts; without a party, take the longest text."""
+    """Read the party and numbers of a line from its texts.
+
+    Without a party, take the longest text.
+    """
     longest = max(texts, key=len, default="")
     listed = [_RANGE.sub(_each_number, text) for text in (longest, *texts)]
     numbers = next(filter(None, map(_numbers, listed[1:])), ())

@@ -297,7 +297,10 @@ class Books(Result):
         return found._replace(basis="reported") if given.is_reported else found
 
     def _refuse_earlier_entries(self, first: dt.date, discovery: Discovery | None) -> None:
-        """Refuse a stated first day that is after the first entry, because balances need all entries."""
+        """Refuse a stated first day that is after the first entry.
+
+        Balances need all entries.
+        """
         known = None if discovery is None else discovery.first_day
         if known and discovery and discovery.accepted.time_zone != self.time_zone:
             known += DAY  # an instant may be a day later in another zone

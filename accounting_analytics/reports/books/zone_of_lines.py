@@ -78,7 +78,10 @@ def find_other_day(line_entries: Any, time_zone: str) -> str:  # noqa: ANN401 (a
 
 
 def _to_date(value: object) -> dt.date:
-    """Read a cell of ``local_date``: an instant at midnight, a date or a text."""
+    """Read a cell of ``local_date`` as a day.
+
+    The cell is an instant at midnight, a date or a text.
+    """
     if isinstance(value, str):
         try:
             value = dt.datetime.fromisoformat(value)

@@ -176,7 +176,10 @@ class CashFlowReport(Result):
         yield ResultPart(ledgers, html=self._ledgers_html)
 
     def _ledgers_html(self) -> str:
-        """Write the net cash flow of each ledger, which unfolds, and its total."""
+        """Write the net cash flow and the total of each ledger.
+
+        Only the net cash flow unfolds.
+        """
         figures = self.figures
         rows = []
         for ledger_id, name in figures.names.items():

@@ -148,7 +148,7 @@ class Figure(Result):
 
     @property
     def _shown_quotient(self) -> Quotient | None:
-        """The form in which the quotient is written, or None if it is not known."""
+        """The form in which the quotient is written, or None."""
         return self.quotient if isinstance(self.units, Decimal) else None
 
     @property

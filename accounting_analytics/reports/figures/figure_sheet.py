@@ -212,7 +212,7 @@ class _TableWriter:
         return self._ranges[key]
 
     def _set_widths(self) -> None:
-        """Set the width of columns by figures, and the height of the heads by their texts."""
+        """Set column widths by figures, and the heads' height by texts."""
         rows = self._table.rows
         labels = [len(row.label) + _INDENT_WIDTH * row.level for row in rows]
         self._worksheet.set_column(0, 0, min(MAX_LABEL_WIDTH, max(labels, default=0) + _MARGIN))
@@ -250,7 +250,10 @@ def _sum_text(terms: Sequence[tuple[int, Place]], scale: int) -> str:
 
 
 def _references(places: Iterable[Place]) -> str:
-    """Write cells as arguments of an Excel function, and neighbouring cells as ranges."""
+    """Write cells as arguments of an Excel function.
+
+    Neighbouring cells become ranges.
+    """
     from xlsxwriter.utility import xl_range  # noqa: PLC0415 (an extra)
 
     ordered = sorted(places)

@@ -77,7 +77,7 @@ def entries_json(entries: EntriesData) -> str:
 def _labels_and_terms(
     terms: Mapping[tuple[str, str], Sequence[tuple[str, str, str]]], columns: Sequence[str]
 ) -> dict[str, Any]:
-    """Collect the labels, each once, and terms that refer to labels by number."""
+    """Collect unique labels, and terms that refer to labels by number."""
     labels: dict[str, int] = {}
     numbers = {column: number for number, column in enumerate(columns)}
     found: dict[str, dict[int, list[tuple[str, int, str]]]] = {}
@@ -89,7 +89,7 @@ def _labels_and_terms(
 
 
 def _lines_and_ranges(entries: EntriesData, columns: Sequence[str]) -> dict[str, Any]:
-    """Collect the line entries, and for each figure one list of its ranges."""
+    """Collect the line entries, and each figure's list of ranges."""
     figures = {
         row: [
             [number for line_range in of_row[column] for number in line_range] if column in of_row else None
@@ -380,7 +380,10 @@ def _below(table: FigureTable) -> str:
 
 
 def _indent(row: FigureRow, *, is_shared: bool) -> str:
-    """Return the indent of a label, which also works in notebooks that drop style elements."""
+    """Return the indent of a label.
+
+    The indent also works in notebooks that drop style elements.
+    """
     if is_shared:  # a page keeps its style element
         return f' style="--level:{row.level}"' if row.level else ""
     indent = f";padding-left:{1.2 * row.level:.1f}em;--level:{row.level}" if row.level else ""

@@ -117,7 +117,7 @@ def _fold(groups: Iterable[list[int]], widths: Sequence[int], room: int) -> list
 
 
 def _block(rows: Sequence[TextRow], columns: Sequence[_Cells], label_width: int) -> Iterator[str]:
-    """Yield the text lines of some columns, with the labels of all rows."""
+    """Yield the text lines of some columns, with all row labels."""
     height = max((len(column.heading) for column in columns), default=0)
     for number in range(height):
         texts = [([""] * (height - len(column.heading)) + column.heading)[number] for column in columns]

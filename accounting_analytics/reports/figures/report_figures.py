@@ -251,7 +251,10 @@ class CashFlowReportFigures:
         *,
         signs: str = "",
     ) -> Figure:
-        """Make a figure whose amount the report states, or that other figures add up to."""
+        """Make a figure of an exact amount.
+
+        The report states the amount, or other figures add up to it.
+        """
         units = None if exact is None else to_minor_units(exact, self.scale)
         return Figure(
             key,

@@ -193,7 +193,7 @@ class Ageing(Result):
         return ["" if days is None else _days_text(days) for days in (*paid, account.usual)]
 
     def _by_party(self, account: AgedAccount) -> dict[str, list[Figure]]:
-        """Make the figures of each party's columns from the figures of its items."""
+        """Make the figures of each party's columns from its items' figures."""
         found: dict[str, list[Figure]] = {}
         for party, items in account.parties.items():
             parts: dict[str, list[Figure]] = {column: [] for column in _COLUMNS}
@@ -343,7 +343,10 @@ class Ageing(Result):
 
 
 def _slowest_first(account: AgedAccount) -> list[tuple[str, DaysToPay]]:
-    """List the parties that paid within a year with their days to pay, the slowest first."""
+    """List parties with their days to pay, the slowest first.
+
+    Only parties that paid within a year are listed.
+    """
     paid = [(party, days) for party, days in account.days_to_pay.items() if days.paid]
     return sorted(paid, key=lambda party: (-(party[1].average or 0), party[0]))
 
@@ -353,7 +356,7 @@ def _days_text(days: DaysToPay) -> str:
 
 
 def _trend(days: DaysToPay) -> str:
-    """Say how the median of the days differs from the median of the year before."""
+    """Say how the median days differ from the year before."""
     if days.change is None or not days.change:
         return "" if days.change is None else ", as the year before"
     return f", {abs(days.change):g} {'more' if days.change > 0 else 'less'} than the year before"
@@ -435,7 +438,7 @@ def ageing(books: Books, *, as_of: DateLike | None = None, accounts: Iterable[st
 
 
 def _chosen(chart: pd.DataFrame, names: LedgerNames, accounts: Iterable[str] | None) -> dict[str, dict[str, str]]:
-    """Choose the named ledgers, else all receivables and payables, with the ledgers below them.
+    """Choose the named ledgers, else all receivables and payables.
 
     Each chosen ledger is mapped to the ledgers below it and their paths.
     """

@@ -521,7 +521,10 @@ class _BridgedTotal(NamedTuple):
 
 
 def _joined_names(names: Sequence[str]) -> str:
-    """Join the names of a step's categories: at most two names, else the first and a count."""
+    """Join the names of a step's categories.
+
+    More than two names become the first and a count.
+    """
     first, *others = names
     if len(others) > 1:
         return f"{first} and {len(others):,} other categories"
@@ -529,6 +532,6 @@ def _joined_names(names: Sequence[str]) -> str:
 
 
 def _category_name(names: LedgerNames, ledger_id: str) -> str:
-    """Name a ledger, by its path if another ledger has the same name."""
+    """Name a ledger, by its path if the name is shared."""
     name = names.name(ledger_id)
     return names.path(ledger_id) if len(names.matches(name)) > 1 else name

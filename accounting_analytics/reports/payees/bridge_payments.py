@@ -244,7 +244,10 @@ def _is_received(payments: Sequence[Payment]) -> bool:
 
 
 def _days_like(payments: Sequence[Payment], past: Iterable[Payment]) -> list[dt.date]:
-    """List the days of past payments that moved money in the direction of `payments`, each once."""
+    """List days of past payments in the direction of `payments`.
+
+    Each day is listed once.
+    """
     is_received = _is_received(payments)
     return sorted({payment.date for payment in past if (payment.units > 0) == is_received})
 
@@ -280,7 +283,10 @@ def _only_earlier(key: StepKey, payments: tuple[Payment, ...], later: Period, hi
 
 
 def _other_amounts(before: Sequence[Payment], after: Sequence[Payment]) -> Cause:
-    """Explain payments whose sum differs, and name the payment that changed if it is the only one."""
+    """Explain payments whose sum differs.
+
+    If only one payment changed, name the payment.
+    """
     old, new = (sum(payment.units for payment in payments) for payments in (before, after))
     pairs = zip(before, after, strict=True) if len(before) == len(after) else ()
     changed = tuple(this for earlier, this in pairs if earlier.units != this.units)
@@ -361,9 +367,10 @@ def _are_regular(days: Sequence[int]) -> bool:
 def _unmatched(
     days: Sequence[int], places: Sequence[int], amounts: Sequence[int], other_amounts: Sequence[int]
 ) -> list[int] | None:
-    """Match places to days in their order, and return the positions of days without a place.
+    """Return the positions of days that have no matching place.
 
-    Together the matched days are as near as possible. The result is None if one of them is too far from its place.
+    Places are matched to days in their order. Together the matched days are as near as possible. The result is None if
+    one of them is too far from its place.
     """
     spare = len(days) - len(places)
     best: list[list[tuple[int, int]]] = [[(0, 0)] * (spare + 1)]

@@ -121,7 +121,10 @@ def _clause(step: BridgeStep, words: BridgeWords, figures: StepSides) -> str:
 
 
 def _why_of_number(step: BridgeStep) -> str:
-    """Name the additional payments that make most of the change, else compare average amounts."""
+    """Name the additional payments that make most of the change.
+
+    Otherwise, compare average amounts.
+    """
     payments = step.cause.payments
     if payments and 2 * abs(sum(payment.units for payment in payments)) >= abs(step.units):
         unmatched = "additional" if step.cause.name == MORE else "no counterpart to that"
@@ -188,7 +191,10 @@ def _more(figure: Figure) -> str:
 
 
 def _days(payments: Sequence[Payment]) -> str:
-    """Write the days of payments: all days if they are few, else the first and the last."""
+    """Write the days of payments.
+
+    Of many days, write only the first and the last.
+    """
     days = sorted({payment.date for payment in payments})
     texts = [day_label(day) for day in days]
     if len(days) == 1:

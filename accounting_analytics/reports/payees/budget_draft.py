@@ -147,16 +147,17 @@ def _last_twelve_months(books: Books, first: dt.date, as_of: DateLike | None) ->
 
 
 def _is_settled(payment: RecurringPayment) -> bool:
-    """Return whether the latest amount repeats, or all recent payments before it had one amount.
+    """Return whether a payment's amount is settled.
 
-    The latest amount repeats if one of the two payments before it had the same amount.
+    Either the latest amount repeats, or all recent payments before it had one amount. The latest amount repeats if one
+    of the two payments before it had the same amount.
     """
     *before, latest = payment.recent_units
     return latest in before[-2:] or len(set(before)) == 1
 
 
 class _PaymentLine(NamedTuple):
-    """A line of a payment: its ledger, its month, and units signed as its row."""
+    """A payment's line: ledger, month, and units signed as its row."""
 
     ledger_id: str
     month: int
@@ -196,7 +197,10 @@ Due = dict[tuple[str, dt.date], list[tuple[str, int]]]
 def _due_lines(
     payments: Iterable[RecurringPayment], lines: _PaymentLines, last: dt.date, months: Sequence[dt.date]
 ) -> Due:
-    """Find what is due in some months: the lines of each latest payment, once for each due day."""
+    """Find the lines that are due in some months.
+
+    The lines of the latest payment repeat on each due day.
+    """
     until = month_end(months[-1])
     found: Due = defaultdict(list)
     for payment in payments:
@@ -217,7 +221,10 @@ class _Shown(NamedTuple):
 
 
 def _frame_of(booked: Counter[tuple[str, int]], due: Due, shown: _Shown, file: Path | None) -> pd.DataFrame:
-    """Make the table of a draft, and write it to the file, if a file is given."""
+    """Make the table of a draft.
+
+    If a file is given, write the table to the file.
+    """
     scale, names = shown.books.scale, shown.books.names
     rows: list[tuple[str, str, int | None, str]] = []
     ancestors = names.hierarchy.ancestors

@@ -384,10 +384,11 @@ class Forecasts:
         return min(methods, key=lambda method: _total(errors, method).balance)
 
     def _margins_of(self, week: int) -> list[int | None]:
-        """Find a week's margin in each forecast: adaptive split-conformal, in proportion to moved cash.
+        """Find a week's margin in each forecast.
 
-        The margin is the past error of that week that 80 of 100 past errors do not exceed. Each past balance outside of
-        its range raises this percentage, and each inside lowers it, so that over time 80 of 100 balances are inside.
+        Margins are adaptive split-conformal, in proportion to moved cash. The margin is the past error of that week
+        that 80 of 100 past errors do not exceed. Each past balance outside of its range raises this percentage, and
+        each inside lowers it, so that over time 80 of 100 balances are inside.
         """
         percent = COVERED_PERCENT
         made: list[int | None] = []

@@ -231,7 +231,10 @@ class KeyRatios(Result):
 
 
 def _kind(level: int) -> str:
-    """Choose the kind of a row, so that ratios look different from their terms."""
+    """Choose the kind of a row.
+
+    A ratio must look different from its terms.
+    """
     return "ledger" if level else "balance"
 
 
@@ -314,7 +317,9 @@ def _depreciation_ledgers(books: Books, named: Sequence[str]) -> set[str]:
 
 
 class _RatioFigures:
-    """The figures of the ratios: statements with a column of the last day and of the days up to it.
+    """The figures of the ratios.
+
+    Statements have columns of the last day, and of days up to the last day.
 
     Parameters
     ----------
@@ -443,7 +448,10 @@ class _RatioFigures:
         return f"the books begin on {day_label(begins)}, and the {column.label} on {day_label(days.start_date)}"
 
     def _flow(self, statement: Statement, row_key: str, column: StatementColumn) -> Figure:
-        """Return the figure of a row, if the books have the days of the column."""
+        """Return the figure of a row.
+
+        The figure is unknown if the books lack days of the column.
+        """
         row, key = _total_row(statement, row_key), f"{row_key}{KEY_SEPARATOR}{column.key}"
         if row is None:
             return self._unknown(key, column.label, f"the {statement.title.lower()} has no {row_key} in these days")
@@ -452,7 +460,7 @@ class _RatioFigures:
         return self._unknown(figure.key, figure.label, why) if why else figure
 
     def _at_end(self, sub_type: SubType) -> Figure:
-        """Return the balance of the ledgers of a sub_type at the end of the last day."""
+        """Return the last day's ending balance of a sub_type's ledgers."""
         name, key = sub_type.replace("_", " "), f"{sub_type}{KEY_SEPARATOR}{self._end.key}"
         row = _total_row(self._balance, sub_type)
         if why := self._no_balances or ("" if row else f"no ledger is of {name}"):
@@ -475,7 +483,10 @@ class _RatioFigures:
         return self._unknown(f"cash{KEY_SEPARATOR}{self._end.key}", label, self._no_balances or "no ledger is cash")
 
     def _entries(self, key: str, label: str, column: StatementColumn, lines: pd.DataFrame | None) -> Figure:
-        """Make the figure of line entries, if the books have the days of the column."""
+        """Make the figure of line entries.
+
+        The figure is unknown if the books lack days of the column.
+        """
         named = f"{key}{KEY_SEPARATOR}{column.key}", f"{label}, {column.label}"
         why = self._too_short(column) or ("lines of these days were not loaded" if lines is None else "")
         if why or lines is None:
@@ -491,7 +502,7 @@ class _RatioFigures:
         return self._entries("cash_out", "Cash out", self._quarter, lines)
 
     def _costs(self) -> Figure:
-        """Add up cost of goods sold and operating expenses of the last year."""
+        """Add up a year's cost of goods sold and operating expenses."""
         parts = [self._flow(self._income, total, self._year) for total in _OPERATING]
         named = (
             f"costs{KEY_SEPARATOR}{self._year.key}",

@@ -79,7 +79,10 @@ class DueBefore:
         return [found]
 
     def _left(self, item: KnownItem) -> Iterator[Expected]:
-        """Yield expected amounts in the direction of an item that no known item has replaced yet."""
+        """Yield expected amounts that no known item has replaced yet.
+
+        The amounts have the direction of the item.
+        """
         return (
             due
             for due in self._expected
@@ -87,7 +90,10 @@ class DueBefore:
         )
 
     def _is_alike(self, due: Expected, item: KnownItem, counterparty: str) -> bool:
-        """Return whether an item names the counterparty or category of what is due, or has its amount."""
+        """Return whether an item matches an expected amount.
+
+        The first known of counterparty, category and amount decides.
+        """
         if counterparty:
             return name_key(due.counterparty) == counterparty
         if item.category:
@@ -95,7 +101,10 @@ class DueBefore:
         return due.units == item.units
 
     def _two_readings(self, item: KnownItem, due: Expected) -> str:
-        """Write the note that an item may be an amount due, or another payment."""
+        """Write the note that an item can be read two ways.
+
+        The item may be an amount due, or another payment.
+        """
         tolerance = self._tolerance(due)
         first, last = day_label(due.day - tolerance), day_label(due.day + tolerance)
         return (
@@ -104,18 +113,21 @@ class DueBefore:
         )
 
     def _payee(self, item: KnownItem) -> str:
-        """Find the counterparty of past payments that the text of an item names, or ""."""
+        """Find the counterparty that an item's text names, or return "".
+
+        Only counterparties of past payments count.
+        """
         (counterparty,) = merchants([item.note])
         note = f" {name_key(item.note)} "
         named = [payee for payee in self._payees if f" {payee} " in note or payee == name_key(counterparty)]
         return max(named, key=len, default="")
 
     def _tolerance(self, due: Expected) -> dt.timedelta:
-        """Return by how many days a payment may differ from its due day."""
+        """Return the days by which a payment may be early or late."""
         return _OPEN_TOLERANCE if isinstance(due, ExpectedItem) else due.payment.found.rhythm.tolerance * DAY
 
     def _is_within(self, due: Expected, day: dt.date) -> bool:
-        """Return whether a day is near the due day of an expected amount.
+        """Return whether a day is near an expected amount's due day.
 
         Near are a few days around the due day. For a late payment, all days until the next one is near are near, too.
         """

@@ -187,7 +187,7 @@ def signs_of_ledgers(chart: pd.DataFrame) -> dict[str, int]:
 def _read_items(
     lines: pd.DataFrame, scale: int, below: Mapping[str, str], paid: set[str], sign: int
 ) -> list[LedgerItem]:
-    """Read lines of an account with the names and numbers in their texts.
+    """Read an account's lines, with names and numbers in their texts.
 
     On each day, lines that increase the balance are first.
     """
@@ -326,7 +326,10 @@ class Matching:
                 of_side[item.party] = [other for other in of_side[item.party] if other.open_units]
 
     def _settle(self, payment: OpenItem, items: Iterable[OpenItem]) -> None:
-        """Set a payment against items in their order, until all of it is used."""
+        """Set a payment against items in their order.
+
+        When the whole payment is used, further items stay open.
+        """
         for entry in items:
             units = min(-payment.open_units, entry.open_units)
             payment.open_units += units

@@ -267,7 +267,10 @@ class Outlook(Result):
         return figure_of_terms(*named, [("+", figure) for figure in parts])
 
     def _payment_figure(self, due: ExpectedPayment) -> Figure:
-        """Make the figure of an expected payment from the entries of a past payment."""
+        """Make the figure of an expected payment.
+
+        The entries are of a past payment.
+        """
         payment, like = due.payment, due.payment.expected
         return self._make(
             f"{payment.key} {due.day}{KEY_SEPARATOR}expected",
@@ -303,7 +306,7 @@ class Outlook(Result):
         return self._make(key, label, self._forecast.later[week - 1], what)
 
     def _rest(self) -> Figure:
-        """Subtract the average expected amount of a week from the measure of a week."""
+        """Subtract the average expected amount from a week's measure."""
         timed = [
             self._make(f"timed{KEY_SEPARATOR}{self.week_end(at)}", f"Expected in week {at}", units, "what is due")
             for at, units in enumerate(self._forecast.timed, start=1)
@@ -434,7 +437,10 @@ class Outlook(Result):
         yield f"{text}. Days within a week may be lower."
 
     def _first_below(self, name: str) -> int | None:
-        """Find the first week whose balance, or its low end, is below the limit."""
+        """Find the first week that is below the limit.
+
+        `name` is the balance or its low end.
+        """
         units = [of_week[name].units for of_week in self._figures]
         below = (week for week, of in enumerate(units, start=1) if of is not None and of < (self._limit or 0))
         return next(below, None)
@@ -447,7 +453,10 @@ class Outlook(Result):
             yield f"There is no range: {self._why_no_range()}."
 
     def _why_no_range(self) -> str:
-        """Say why there is no range: no movement, or too few past weeks."""
+        """Say why a range is missing.
+
+        Cash did not move, or past weeks are too few.
+        """
         if self._forecast.is_at_rest:
             return f"nothing moved cash in the {AT_REST} weeks before {day_label(self.end_date + DAY)}"
         return _no_range(self._history.known_weeks, self.weeks)
@@ -681,7 +690,10 @@ def _accounts(chart: pd.DataFrame, names: LedgerNames, cash: Collection[str]) ->
 
 
 def _without_opening(lines: pd.DataFrame, chart: pd.DataFrame) -> pd.DataFrame:
-    """Leave out entries of opening balances, which are no cash movement of a week."""
+    """Leave out entries of opening balances.
+
+    Opening balances are not cash movements of a week.
+    """
     opening = required_ledgers(chart, {RequiredLedger.OPENING_BALANCE})
     entries = lines.loc[lines["ledger_id"].isin(opening), "_entry"]
     return lines[~lines["_entry"].isin(entries)]
@@ -714,7 +726,7 @@ def _require_weeks(history: CashHistory) -> None:
 
 
 def _cash_now(books: Books, last: dt.date) -> Figure:
-    """Return cash at the end of the last day, as the statement has it."""
+    """Return the statement's cash at the end of the last day."""
     statement = cash_flow_statement(books, (last, last), columns=[(last, last)])
     key, label = f"cash{KEY_SEPARATOR}{last}", f"Cash at the end of {day_label(last)}"
     if "ending_cash_balance" in statement.figures.layout.by_key:

@@ -405,7 +405,10 @@ def _by_day(payments: Iterable[Occurrence]) -> list[Occurrence]:
 
 
 def _rhythm(key: str, counterparty: str, payments: Sequence[Occurrence]) -> RecurringPayment | None:
-    """Find the rhythm of payments, where all payments of a day count as one."""
+    """Find the rhythm of payments.
+
+    All payments of a day count as one payment.
+    """
     if len(payments) < LEAST_PAYMENTS:
         return None
     payments = _by_day(payments)

@@ -75,9 +75,9 @@ def _every_weeks(name: str, weeks: int, tolerance: int) -> Rhythm:
 
 @cache
 def _due(month: int, day: int) -> dt.date:
-    """Return day number `day` of a month, where months are counted from year 0.
+    """Return day number `day` of a month.
 
-    For a month that is shorter, return its last day.
+    Months are counted from year 0. For a month that is shorter, return its last day.
     """
     year, number = divmod(month, 12)
     return dt.date(year, number + 1, min(day, calendar.monthrange(year, number + 1)[1]))
@@ -133,7 +133,10 @@ def _twice_a_month() -> Rhythm:
 
 
 def _two_days_of_month(days: Days) -> tuple[int, int]:
-    """Find the two days of the month, a week apart, nearest to the latest."""
+    """Find the two days of the month nearest to the latest days.
+
+    The two days are at least a week apart.
+    """
     recent = days[-_TAIL:]
     misses = {
         day_of_month: [abs(_due(_nearest_month(day, day_of_month), day_of_month) - day).days for day in recent]
@@ -144,7 +147,10 @@ def _two_days_of_month(days: Days) -> tuple[int, int]:
 
 
 def _neighbours(date: dt.date, day: int) -> Iterator[dt.date]:
-    """Yield day number `day` of a date's month, and of the months before and after it."""
+    """Yield day number `day` of three months.
+
+    The months are the date's month, and the months before and after.
+    """
     month = date.year * 12 + date.month - 1
     return (_due(near, day) for near in (month - 1, month, month + 1))
 
@@ -249,7 +255,10 @@ def find_rhythm(days: Days) -> FoundRhythm | None:
 
 
 def _try(rhythm: Rhythm, days: Days) -> _Trial:
-    """Compare the latest days with the days that a rhythm expects from earlier days."""
+    """Compare the latest days with the expected days of a rhythm.
+
+    A rhythm expects each day from earlier days.
+    """
     first = max(rhythm.least, len(days) - _TRIED)
     return _Trial(
         rhythm,

@@ -72,7 +72,7 @@ def rows_of_parties(
 
 
 def _entries_on(source: LineSource, accounts: Collection[str]) -> dict[str, list[str]]:
-    """Map each account to the journal entries that have a line on it."""
+    """Map each account to the journal entries with its lines."""
     of_accounts = source.frame[source.frame["ledger_id"].isin(list(accounts))]
     return {str(account): entry_ids(lines) for account, lines in of_accounts.groupby("ledger_id")}
 

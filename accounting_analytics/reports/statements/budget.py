@@ -189,7 +189,10 @@ def _rows_of_frame(frame: pd.DataFrame, amounts: pd.Series[Any]) -> Iterator[_St
 
 
 class _BudgetReader:
-    """Reader of stated rows, which finds ledgers, months and units, and collects problems."""
+    """Reader of stated rows, which collects problems.
+
+    The reader finds ledgers, months and units.
+    """
 
     def __init__(
         self, chart: Chart, scale: int, allowed: frozenset[str], allowed_text: str, problems: SheetProblems

@@ -231,7 +231,7 @@ def compared_period(period: Period, comparison: Literal["prior", "prior_year"]) 
 def _beside(
     column: StatementColumn, compare: Sequence[str], unit: object, heading: Callable[[Period], str]
 ) -> list[StatementColumn]:
-    """Make the comparisons of a column, in the order in which they are shown."""
+    """Make the comparisons of a column, in the order shown."""
     ((_, period),) = column.periods
     asked = set(compare)
     against = "prior_year" if "prior_year" in asked else "prior"
@@ -273,7 +273,10 @@ def _earlier(day: dt.date, months: int) -> dt.date:
 
 
 def _months_of(period: Period, unit: object) -> int:
-    """Return how many months before a column's period the prior period is: 1, 3 or 12."""
+    """Return how many months earlier the prior period is.
+
+    The result is 1, 3 or 12.
+    """
     if unit is None or isinstance(unit, str):
         return UNITS[unit or "month"]
     for months in (1, 3, _YEAR):

@@ -598,7 +598,10 @@ def _notes_without_entries(columns: Columns, summed: _Summed, kind: _Kind) -> It
 
 
 class _Summed(NamedTuple):
-    """The spans of each measure, sums of known spans by ledger, and why other spans are not known."""
+    """The spans of each measure, and their known sums by ledger.
+
+    `unknown` says why other spans are not known.
+    """
 
     rules: SpanRules
     spans: Mapping[Measure, set[Span]]
@@ -669,7 +672,7 @@ def _opening(books: Books, kind: _Kind, chart: Chart, *, has_balances: bool) -> 
 
 
 def _capital_of_first_entries(opening: Opening, kind: _Kind, lines: LineSource, chart: Chart) -> tuple[str, ...]:
-    """Write a note that names the equity ledgers from which the cash of the first entries comes."""
+    """Name equity ledgers from which the first entries' cash comes."""
     if opening.first_entry is None:
         return ()
     day = Span(opening.first_entry, opening.first_entry, is_flow=True)

@@ -136,7 +136,10 @@ def recompute_cash_flow(
 
 
 def _opening(books: Books, period: Period) -> Opening:
-    """Find the opening, without reading the days of lines that state no load."""
+    """Find the opening.
+
+    Do not read the days of lines that state no load.
+    """
     if not books.source.states_days and not books.has_given_opening:
         return Opening()
     opening = books.opening
@@ -165,9 +168,10 @@ class _FlowLines(NamedTuple):
 
 
 class _Flows(NamedTuple):
-    """Net cash flow by ledger, entries that do not balance, and the lines, if they are requested.
+    """Net cash flow by ledger, and entries that do not balance.
 
-    Entries without a cash line must balance too, because the missing line might be the one on cash.
+    `lines` has the lines, if they are requested. Entries without a cash line must balance too, because the missing line
+    might be the one on cash.
     """
 
     net: dict[str, int]
@@ -193,7 +197,10 @@ class _Flows(NamedTuple):
 def _flow_lines(
     entries: EntryLines, on_cash: npt.NDArray[np.bool_], flows: npt.NDArray[np.bool_], tree: LedgerTree
 ) -> _FlowLines:
-    """Order cash flow lines, and name the cash ledger that each entry moved most."""
+    """Order cash flow lines, and name their cash ledgers.
+
+    If an entry moved several cash ledgers, name the most moved.
+    """
     # pandas texts have 64-bit offsets; 32-bit offsets may overflow when rows are taken
     texts = {name: entries.table[name].cast(pa.large_string()) for name in _LINE_TEXTS}
     order = {ledger_id: rank for rank, ledger_id in enumerate(tree.ordered)}

@@ -120,7 +120,7 @@ def _rows(source: LineSource, ledger_ids: Collection[str]) -> list[dict[str, Any
 
 
 def _stated_opposing(frame: Any, on_ledger: nw.Expr) -> dict[str, list[str]]:  # noqa: ANN401 (any frame narwhals knows)
-    """Map the ids of lines to the opposing ledgers that the lines state."""
+    """Map line ids to the opposing ledgers that the lines state."""
     lines = nw.from_native(frame).lazy()
     if "opposing_ledger_ids" not in lines.collect_schema():
         return {}

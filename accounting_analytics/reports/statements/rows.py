@@ -118,7 +118,10 @@ class StatementSection(NamedTuple):
 
 
 class _Branches(NamedTuple):
-    """A section whose trees are being added: children of ledgers, and ledgers with amounts."""
+    """A section whose trees are being added.
+
+    `children` has the children of ledgers, and `moved` the ledgers with amounts.
+    """
 
     section: StatementSection
     children: Mapping[str, list[str]]
@@ -271,7 +274,10 @@ class LayoutBuilder:
         )
 
     def _with_amounts(self, section: StatementSection, children: Mapping[str, list[str]]) -> set[str]:
-        """Find the ledgers with an amount, or with a budget and no amount below them."""
+        """Find the ledgers with an amount.
+
+        A ledger with a budget counts, too, if no ledger below has an amount.
+        """
         found = {ledger_id for ledger_id in section.ledger_ids if self.moved(section.measure, ledger_id)}
         ancestors = self.chart.tree.hierarchy.ancestors
         budgeted = [ledger_id for ledger_id in section.ledger_ids if ledger_id in (self._budgeted or ())]
@@ -339,7 +345,10 @@ class LayoutBuilder:
         return names.path(ledger_id) if len(names.matches(names.name(ledger_id))) > 1 else names.name(ledger_id)
 
     def _tree_label(self, ledger_id: str, section: StatementSection, subtree: Collection[str]) -> str:
-        """Name a ledger, with its section if ledgers below it are in other sections."""
+        """Name a ledger.
+
+        Add the section if ledgers below are in other sections.
+        """
         ancestors = self.chart.tree.hierarchy.ancestors
         elsewhere = (
             other_id
@@ -494,7 +503,10 @@ def _sections_note(sections: Mapping[str, str]) -> str:
 
 
 def _split_cash(build: LayoutBuilder, ending: Row) -> None:
-    """Add cash in accounts and amounts owed on cards below ending cash, if both exist."""
+    """Add cash in accounts and amounts owed below ending cash.
+
+    If cash or owed amounts are absent, nothing is added.
+    """
     chart = build.chart
     owed = tuple(ledger_id for ledger_id in ending.ledger_ids if chart.type_of(ledger_id) == LedgerType.LIABILITY)
     held = tuple(ledger_id for ledger_id in ending.ledger_ids if ledger_id not in owed)
@@ -613,7 +625,7 @@ def _unknown_types(build: LayoutBuilder, measure: Measure) -> list[Row]:
 
 
 def _suspense(build: LayoutBuilder, notes: list[str]) -> Row:
-    """Add a section of the uncategorized ledgers to the assets, with a note."""
+    """Add a section of uncategorized ledgers to the assets, with a note."""
     ids = build.chart.uncategorized()
     section = StatementSection("suspense", "In suspense: not decided, not assets", ids, 1, "balance")
     row = build.section(section, level=1, total="Total in suspense, not assets")

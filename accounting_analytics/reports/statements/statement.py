@@ -272,7 +272,7 @@ class Statement(Result):
         return ", ".join(filter(None, [text, f"days in {self.time_zone}", currency]))
 
     def _parts(self) -> Iterator[ResultPart]:
-        """Yield nothing: a statement has one text and one table, without further parts."""
+        """Yield nothing, because a statement has one text and one table."""
         return iter(())
 
     def explain(self) -> str:
@@ -321,7 +321,7 @@ class Statement(Result):
         }
 
     def _marks(self, row: Row) -> dict[str, dict[str, bool | None]]:
-        """Tell for each difference from the budget if it is favourable, by column key."""
+        """Tell by column key whether each budget difference is favourable."""
         differences = [column for column in self.columns if column.kind == "difference" and row.kind != "heading"]
         marks = {column.key: _IS_FAVOURABLE.get(self.figures.mark(row, column)) for column in differences}
         return {"favourable": marks} if marks else {}

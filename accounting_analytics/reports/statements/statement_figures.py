@@ -259,7 +259,7 @@ class StatementFigures:
         return make(units, made_of, selections=selections if load else (), _load_entries=load)
 
     def _sum(self, make: Callable[..., Figure], row: Row, column: StatementColumn) -> Figure:
-        """Sum line entries, and add a starting balance that was given or reported."""
+        """Sum line entries, and add a given or reported starting balance."""
         selections = self.selections(row, column)
         moved = units_of(selections, self.sums)
         load = partial(self.source.entries, selections, moved)
@@ -355,7 +355,10 @@ class StatementFigures:
         return figure_of_terms(figure.key, figure.label, stated) if stated else figure
 
     def _stated(self, row: Row, line: BudgetLine) -> Figure:
-        """Make the figure of an amount that the budget states, with the sign of its row."""
+        """Make the figure of an amount that the budget states.
+
+        The figure has the sign of its row.
+        """
         where = f"{self.budget.source if self.budget else BUDGET}, row {line.row}"
         key = f"{BUDGET} row {line.row}{KEY_SEPARATOR}{line.month:%Y-%m}"
         label = f"{self.ledgers.name(line.ledger_id)}, {month_label(line.month)} ({where})"
@@ -388,7 +391,10 @@ class StatementFigures:
         return f"{self.columns.by_key[column.of].label} {column.label.lower()}"
 
     def _starting_units(self, row: Row, column: StatementColumn) -> int | None:
-        """Return the sum of supplied starting balances, or None if they cancel out or do not apply."""
+        """Return the sum of supplied starting balances.
+
+        Return None if balances cancel out or do not apply.
+        """
         count = sum(factor for factor, _ in column.periods)
         if self.starting is None or not count or row.measure not in {"balance", "opening", "earlier_years"}:
             return None

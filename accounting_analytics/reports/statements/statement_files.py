@@ -126,7 +126,10 @@ class _FormulaTerms:
         yield from (across, down) if column.kind == "change" else (down, across)
 
     def _across(self, row: Row, column: StatementColumn) -> Terms:
-        """Find the cells of the row that sum to the cell of `column`, or none if one of them is hidden."""
+        """Find the cells of the row that sum to `column`.
+
+        Find none if a needed cell is hidden.
+        """
         if column.kind not in {"total", "change"} or (column.kind == "total" and row.measure in {"opening", "balance"}):
             return []
         if column.tags:

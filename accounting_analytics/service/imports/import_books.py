@@ -94,7 +94,10 @@ class ImportSummary:
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Pause garbage collection, because imports create no reference cycles and collecting slows imports."""
+    """Pause garbage collection, which slows imports.
+
+    Imports create no reference cycles.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -281,7 +284,10 @@ def store_to_fill(database: str, *, dry_run: bool) -> Iterator[Store]:
 
 @contextmanager
 def _writing(store: Store, target: Instance | NewInstance) -> Iterator[tuple[Connection, Instance]]:
-    """Give a writing connection and the instance, which is created if it is new."""
+    """Give a writing connection and the instance.
+
+    A new instance is created.
+    """
     if isinstance(target, NewInstance):
         with first_instance(store, target) as created:
             yield created

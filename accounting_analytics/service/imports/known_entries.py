@@ -106,7 +106,7 @@ def compare_with_books(
 
 
 class _Import(NamedTuple):
-    """An earlier import: the keys of its entries, and its series of files."""
+    """An earlier import: its entries' keys, and its series of files."""
 
     keys: range
     series: str
@@ -163,7 +163,10 @@ class _Comparison(NamedTuple):
 
 
 def _ledger_ids(mapping: AccountMapping, id_suffix: str) -> dict[str, str]:
-    """Return the ledger of each account, also if the ledger was renamed or moved since."""
+    """Return the ledger of each account.
+
+    The ledger may have been renamed or moved since.
+    """
     new = {account.id for account in mapping.new}
     return {
         name: path_id(name, id_suffix) if account.id in new else account.id
@@ -172,7 +175,7 @@ def _ledger_ids(mapping: AccountMapping, id_suffix: str) -> dict[str, str]:
 
 
 def _stored_lines(connection: Connection, keys: list[int]) -> dict[int, list[AnyRow]]:
-    """Return the lines of entries by entry key, with ledgers and categorization methods."""
+    """Return lines by entry key, with ledgers and categorization methods."""
     lines, transactions, ledgers = tables.line_entries, tables.transactions, tables.ledgers
     found = defaultdict[int, list[AnyRow]](list)
     for chunk in id_batches(keys):

@@ -70,7 +70,7 @@ def known_openings(
 
 
 def _balances(connection: Connection, keys: Mapping[str, int], day: dt.date, local: ZoneInfo) -> dict[str, int]:
-    """Return balances at the start of a day, by the account names of the file."""
+    """Return balances by account name, at the start of a day."""
     start = as_utc(dt.datetime.combine(day, dt.time(), local))
     query = select(*tables.SUM_OF_UNITS).where(_LINES.datetime < start)
     return {

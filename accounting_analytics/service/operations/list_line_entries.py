@@ -112,7 +112,10 @@ def _invalid_token() -> OperationRefusedError:
 
 
 class _LedgerLines(NamedTuple):
-    """The listed lines of a ledger, which can be read in both directions from any cursor."""
+    """The listed lines of a ledger.
+
+    The lines can be read in both directions from any cursor.
+    """
 
     conditions: list[ColumnElement[bool]]
     instants: Sequence[Interval]
@@ -158,7 +161,7 @@ def _neighbours(
 
 
 class _Sibling(Struct, frozen=True, gc=False):
-    """A line of the same journal entry as a line of the page, or that line itself."""
+    """A line of an entry that has a line on the page."""
 
     page_line: int
     pk: int
@@ -244,7 +247,10 @@ def _record(
 
 
 def _siblings(connection: Connection, page: Subquery) -> dict[int, list[_Sibling]]:
-    """Return, for each line of the page, all lines of its entry in posting order."""
+    """Return, for each page line, all lines of its entry.
+
+    The lines are in posting order.
+    """
     ledgers = tables.ledgers.c
     query = (
         select(page.c.pk, _LINES.pk, _LINES.id, _LINES.debit_credit, ledgers.id)

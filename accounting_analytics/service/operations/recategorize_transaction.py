@@ -144,7 +144,10 @@ def _chosen(opposing: list[AnyRow], category_ledger_id: str | None) -> list[AnyR
 
 
 def _is_account_side(line: AnyRow) -> bool:
-    """Return whether a line is the account side of its entry, not a category."""
+    """Return whether a line is the account side of its entry.
+
+    The other side is a category.
+    """
     return line.transaction_id is not None or bool(line.report_cash_flow)
 
 

@@ -92,7 +92,7 @@ def _flows(
 
 
 def _balances(connection: Connection, instance: Instance, instants: Sequence[Interval]) -> dict[int, int]:
-    """Sum the units in the intervals for each cash ledger that has lines."""
+    """Sum the units in the intervals for each cash ledger."""
     query = select(_LINES.ledger_pk, *tables.SUM_OF_UNITS).group_by(_LINES.ledger_pk)
     cash = _LINES.ledger_pk.in_(_ledger_keys(instance, report_cash_flow=True))
     rows = connection.execute(query.where(cash, tables.is_within(instants, _LINES.datetime)))
