@@ -287,32 +287,31 @@ def line():
 @pytest.fixture(scope="session")
 def demo_company():
     """Return the demo company, served on loopback until the tests end; tests must not change its books."""
-    with answering_once() as ports, aa.demo() as company:
+    with requesting_once() as ports, aa.demo() as company:
         ports.add(int(company.base_url.rpartition(":")[2]))
         yield company
 
 
 @contextmanager
-def answering_once():
-    """Let services at the ports that are added calculate each page and report once: hundreds of tests load the same."""
-    from starlette.responses import Response  # noqa: PLC0415
-
-    from accounting_analytics.service.app import LedgerService  # noqa: PLC0415
-
+def requesting_once():
+    """Let clients of services at the ports that are added request each page and report once: hundreds of tests do."""
     answers, ports = {}, set()
 
-    def once(calculate):
-        def answer(service, operation, request, *more):
-            if request.url.port not in ports or operation.body is not None:
-                return calculate(service, operation, request, *more)
-            asked = str(request.url)
+    def once(send):
+        def respond(transport, request):
+            if request.url.port not in ports or request.method != "GET":
+                return send(transport, request)
+            asked = (str(request.url), request.headers.get("authorization"), request.headers["service-instance-id"])
             if asked not in answers:
-                answers[asked] = calculate(service, operation, request, *more).body
-            return Response(answers[asked], media_type="application/json")
+                response = send(transport, request)
+                answers[asked] = response.status_code, response.headers.raw, b"".join(response.stream)
+                response.close()
+            status, headers, body = answers[asked]
+            return httpx.Response(status, headers=headers, stream=httpx.ByteStream(body))
 
-        return answer
+        return respond
 
-    with mock.patch.object(LedgerService, "carry_out", once(LedgerService.carry_out)):
+    with mock.patch.object(httpx.HTTPTransport, "handle_request", once(httpx.HTTPTransport.handle_request)):
         yield ports
 
 
