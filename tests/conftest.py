@@ -24,6 +24,7 @@ from chromium_and_jupyterlab import browser, lab, rendered  # noqa: F401 (fixtur
 
 import accounting_analytics as aa
 from accounting_analytics.client import http as client_http
+from accounting_analytics.loading import load_books
 
 sys.modules["rfc3987_syntax"] = None  # jsonschema does without it, and its grammar takes seconds
 TOKEN = "canary-token-value"
@@ -294,8 +295,11 @@ def demo_company():
 
 @contextmanager
 def requesting_once():
-    """Let clients of services at the ports that are added request each page and report once: hundreds of tests do."""
-    answers, ports = {}, set()
+    """Request each page and report of services at the added ports once, and load the same whole books once.
+
+    Hundreds of tests load the demo company. Clients with a transport of their own load whole books each time.
+    """
+    answers, books, ports = {}, {}, set()
 
     def once(send):
         def respond(transport, request):
@@ -311,7 +315,20 @@ def requesting_once():
 
         return respond
 
-    with mock.patch.object(httpx.HTTPTransport, "handle_request", once(httpx.HTTPTransport.handle_request)):
+    def load_once(client, asked, **options):
+        port = httpx.URL(client.base_url).port
+        if port not in ports or client._http._transport is not None or options["chart"] is not None:
+            return load_whole_books(client, asked, **options)
+        key = (client.base_url, client.instance_id, client.scale, asked, repr(options))
+        if key not in books:
+            books[key] = load_whole_books(client, asked, **options)
+        return [frame.copy(deep=False) for frame in books[key]]
+
+    load_whole_books = load_books.load_whole_books
+    with (
+        mock.patch.object(httpx.HTTPTransport, "handle_request", once(httpx.HTTPTransport.handle_request)),
+        mock.patch.object(load_books, "load_whole_books", load_once),
+    ):
         yield ports
 
 

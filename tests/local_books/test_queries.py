@@ -28,9 +28,9 @@ def quarter(demo_company):
     return aa.Books(lines, ledgers, DAYS)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def queries(quarter):
-    """Return these books for queries, proven."""
+    """Return these books for queries, proven; no test changes them."""
     proofs = dict.fromkeys((month.month for month in quarter.period.months()), PROOF)
     books = ExportedBooks.from_books(quarter, quarter.period)._replace(proofs=proofs)
     return BooksQueries(books, notes=("Books of a test.",))
