@@ -13,7 +13,7 @@ from .loading.ledger_discovery import discover_ledgers
 from .loading.load import load_line_entries
 from .loading.load_books import load_books
 from .loading.open_accounting_export import open_accounting_export
-from .loading.open_file import open_journal, open_table
+from .loading.open_journal_and_table import open_journal, open_table
 from .loading.read_line_entries import read_line_entries
 from .local_books import LocalBooks, connect
 from .notebook_jobs import run_notebook

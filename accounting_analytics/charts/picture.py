@@ -142,7 +142,7 @@ class Picture(go.Figure):  # type: ignore[misc]  # Plotly has no types
         display(HTML(f'<div class="accounting-analytics-chart">{shown}</div>'))
 
     def _saved_html(self) -> str:
-        """Draw a wide and a narrow picture, unless the chart was changed."""
+        """Draw two widths, or return "" if the chart was changed."""
         if self._chart is None or self != Picture.of(self._chart):
             return ""
         drawn = [

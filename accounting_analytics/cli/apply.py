@@ -9,7 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import connect_for_days, connect_service, load_books, open_books, refuse_books
+from accounting_analytics.cli.books_source import (
+    connect_for_days,
+    connect_service,
+    load_books,
+    open_books,
+    refuse_books,
+)
+from accounting_analytics.cli.decide_categories import (
+    ITEMS,
+    PlanPath,
+    RulesFile,
+    print_cost,
+    print_totals,
+    queue_tables,
+    totals_tables,
+)
+from accounting_analytics.cli.declarations import RECATEGORIZE, command
 from accounting_analytics.cli.options import Json, RefusedBooks, RowLimit, Run, Service, ZonedDays
 from accounting_analytics.cli.output import (
     command_line,
@@ -21,16 +37,6 @@ from accounting_analytics.cli.output import (
     print_table,
     print_transactions,
 )
-from accounting_analytics.cli.plan import (
-    ITEMS,
-    PlanPath,
-    RulesFile,
-    print_cost,
-    print_totals,
-    queue_tables,
-    totals_tables,
-)
-from accounting_analytics.cli.sections import RECATEGORIZE, command
 from accounting_analytics.core.errors import (
     AccountingAnalyticsError,
     AmountError,
@@ -238,7 +244,7 @@ def categorize(
         queue, instance_id = aa.uncategorized_queue(books), client.instance_id
         made, decided = plan_exact_rules(queue, loaded_rules, books.ledgers, max_amount=most, instance_id=instance_id)
         file = journal or Path(f"categorize-{made.plan_id}.journal")
-        plan = _saved_plan(made, file, confirm=run.confirm)
+        plan = _plan_to_run(made, file, confirm=run.confirm)
         left = left_by(plan, decided)
         groups = _groups_with_reasons(left, period.end_date)
         print_notes(decided)
@@ -286,7 +292,7 @@ def _parse_limit(text: str) -> Decimal:
     return amount
 
 
-def _saved_plan(plan: aa.Plan, journal: Path, *, confirm: bool) -> aa.Plan:
+def _plan_to_run(plan: aa.Plan, journal: Path, *, confirm: bool) -> aa.Plan:
     """Return the plan that an earlier start saved, else this plan.
 
     A confirmed run saves a new plan.

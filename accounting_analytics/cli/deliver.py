@@ -13,7 +13,7 @@ from cyclopts import Parameter
 
 import accounting_analytics as aa
 from accounting_analytics import demo_company, exports
-from accounting_analytics.cli.loading import (
+from accounting_analytics.cli.books_source import (
     configured_zone,
     connect_source,
     depreciation_of,
@@ -25,6 +25,7 @@ from accounting_analytics.cli.loading import (
     require_one_source,
     require_scale,
 )
+from accounting_analytics.cli.declarations import DELIVER, READ, command, commands
 from accounting_analytics.cli.options import (
     AgedLedgers,
     BooksOrService,
@@ -39,7 +40,6 @@ from accounting_analytics.cli.options import (
     ZonedDays,
 )
 from accounting_analytics.cli.output import print_json, print_mapping, print_message, print_result
-from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.core.errors import (
     BooksDoNotTieError,
     BooksError,
@@ -260,7 +260,8 @@ def _choose_formats(profile: str | None, *, pdf: bool, excel: bool) -> PackForma
     """Choose the formats, and check that their browser and package exist."""
     from accounting_analytics.client.settings import load_settings
     from accounting_analytics.core.extras import import_extra
-    from accounting_analytics.pack.pack_files import PackFormats, find_browser
+    from accounting_analytics.pack.pack_files import PackFormats
+    from accounting_analytics.pack.print_pdf import find_browser
 
     if excel:
         import_extra("xlsxwriter", "excel", "a workbook")
@@ -359,7 +360,7 @@ def _zone_of_notebook(notebook: Path, texts: Mapping[str, str], source: BooksOrS
 
 
 def _set_days(texts: dict[str, str], period: aa.Period) -> None:
-    """Set the parameters of the days, which may not be given twice."""
+    """Set `start_date` and `end_date`. Refuse them if -p gives them too."""
     for name, day in (("start_date", period.start_date), ("end_date", period.end_date)):
         if name in texts:
             raise InputError(f"-p {name} and the days of the command are both given: leave one of them out")

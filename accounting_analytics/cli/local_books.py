@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from cyclopts.types import NonNegativeInt, PositiveInt
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import connect_service, open_books, presentation_of, read_parents
+from accounting_analytics.cli.books_source import connect_service, open_books, presentation_of, read_parents
+from accounting_analytics.cli.declarations import READ, command, commands
 from accounting_analytics.cli.options import BooksFolder, GivenDays, Json, Parents, RowLimit, Service, ZonedDays
 from accounting_analytics.cli.output import (
     command_line,
@@ -17,7 +18,6 @@ from accounting_analytics.cli.output import (
     print_result,
     print_table,
 )
-from accounting_analytics.cli.sections import READ, command, commands
 from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.periods import period_label

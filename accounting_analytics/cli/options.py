@@ -1,4 +1,4 @@
-"""The program, the sections of its help, and options that several commands have."""
+"""Options that several commands have, and their help."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ def _rich_table(frame: pd.DataFrame) -> Table:
     from rich.table import Column, Table
     from rich.text import Text
 
-    from accounting_analytics.core.printed_tables import PrintedTable
+    from accounting_analytics.core.text_and_html_tables import PrintedTable
 
     printed = PrintedTable.from_frame(frame)
     columns = [

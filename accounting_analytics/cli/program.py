@@ -14,11 +14,11 @@ from cyclopts import CoercionError, CycloptsError, MissingArgumentError, UnusedC
 
 # Each module declares its commands. The help lists the commands in this order.
 # isort: off
-from accounting_analytics.cli import deliver, read, local_books, plan, apply, service  # noqa: F401
+from accounting_analytics.cli import deliver, read, local_books, decide_categories, apply, service  # noqa: F401
 
 # isort: on
+from accounting_analytics.cli.declarations import app
 from accounting_analytics.cli.output import print_message, print_note
-from accounting_analytics.cli.sections import app
 from accounting_analytics.core.errors import AccountingAnalyticsError
 
 _DAYS = re.compile(r"[0-9]{4}(-[0-9Hh Qq-]{1,5})?(-[0-9]{2})?")

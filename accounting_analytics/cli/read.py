@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from cyclopts.types import PositiveInt
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import (
+from accounting_analytics.cli.books_source import (
     configured_zone,
     connect_for_days,
     connect_source,
@@ -29,6 +29,7 @@ from accounting_analytics.cli.loading import (
     require_scale,
     say_movements,
 )
+from accounting_analytics.cli.declarations import DELIVER, READ, command, commands
 from accounting_analytics.cli.options import (
     AgedLedgers,
     BooksOrService,
@@ -51,7 +52,6 @@ from accounting_analytics.cli.output import (
     print_statement,
     print_table,
 )
-from accounting_analytics.cli.sections import DELIVER, READ, command, commands
 from accounting_analytics.core.errors import (
     BooksDoNotTieError,
     EmptyPeriodError,

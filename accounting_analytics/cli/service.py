@@ -13,6 +13,7 @@ from cyclopts import Parameter
 from cyclopts.types import ExistingFile, PositiveInt
 
 from accounting_analytics import service
+from accounting_analytics.cli.declarations import SERVICE, command, commands
 from accounting_analytics.cli.options import DatabaseOption, Date, InstanceOption, Json
 from accounting_analytics.cli.output import (
     command_line,
@@ -21,7 +22,6 @@ from accounting_analytics.cli.output import (
     print_message,
     print_records,
 )
-from accounting_analytics.cli.sections import SERVICE, command, commands
 from accounting_analytics.core.errors import (
     ImportRefusedError,
     InputError,

@@ -14,7 +14,7 @@ import pandas as pd
 
 from accounting_analytics.core.column_conversion import exact_floats
 from accounting_analytics.core.messages import fit_terminal, printable, wrap_lines
-from accounting_analytics.core.printed_tables import TABLE_STYLE, html_table
+from accounting_analytics.core.text_and_html_tables import TABLE_STYLE, html_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -12,16 +12,16 @@ from accounting_analytics.core.ledger_names import PATH_SEPARATOR
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
+from accounting_analytics.journals.csv_cells import StatedForms, has_amount, read_export, side_of
+from accounting_analytics.journals.csv_days import DayCells, ReadDay, check_days
 from accounting_analytics.journals.entries import NewLine, NewTransaction
-from accounting_analytics.journals.export_cells import StatedForms, has_amount, read_export, side_of
-from accounting_analytics.journals.export_days import DayCells, ReadDay, check_days
 
 if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Iterable, Mapping, Sequence
 
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.journals.export_cells import ExportRow
+    from accounting_analytics.journals.csv_cells import ExportRow
     from accounting_analytics.journals.file_entries import FileEntries
 
 HEADINGS: Mapping[str, Mapping[str, tuple[str, ...]]] = {

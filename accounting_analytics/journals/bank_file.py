@@ -22,7 +22,7 @@ from accounting_analytics.core.money import format_amount, from_minor_units
 from accounting_analytics.core.periods import local_date, zone
 from accounting_analytics.journals.accounts import REQUIRED_ACCOUNTS, type_of_path
 from accounting_analytics.journals.bank_balances import BankRow, StatedBalance, check_balances
-from accounting_analytics.journals.bank_column_checks import (
+from accounting_analytics.journals.bank_further_columns import (
     booked_rows,
     booking_advice,
     check_fees,
@@ -35,15 +35,15 @@ from accounting_analytics.journals.bank_column_checks import (
     require_one_account,
     sides_of,
 )
+from accounting_analytics.journals.csv_cells import at_lines, has_amount, read_export, side_of
+from accounting_analytics.journals.csv_days import DATE_ORDERS, DayCells, ReadDay, check_days, read_moment
 from accounting_analytics.journals.entries import NewLine, NewTransaction, to_units
-from accounting_analytics.journals.export_cells import at_lines, has_amount, read_export, side_of
-from accounting_analytics.journals.export_days import DATE_ORDERS, DayCells, ReadDay, check_days, read_moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from accounting_analytics.journals.bank_column_checks import BankFileChoices
-    from accounting_analytics.journals.export_cells import AmountCells, ExportFile, ExportRow
+    from accounting_analytics.journals.bank_further_columns import BankFileChoices
+    from accounting_analytics.journals.csv_cells import AmountCells, ExportFile, ExportRow
     from accounting_analytics.journals.file_entries import FileEntries
 
 _SHOWN_ROWS = 3

@@ -12,7 +12,7 @@ from accounting_analytics.journals.hledger_and_beancount import (
     read_beancount,
     read_hledger_journal,
 )
-from accounting_analytics.journals.line_table import read_line_table
+from accounting_analytics.journals.read_line_table import read_line_table
 
 if TYPE_CHECKING:
     from pathlib import Path

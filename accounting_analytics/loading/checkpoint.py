@@ -121,7 +121,7 @@ class Checkpoint(WindowStore):
                     f"another load is using the checkpoint {self.folder}; wait for it, or give this load its own folder"
                 ) from None
             try:
-                self._bind()
+                self._write_or_compare_request()
                 self._find_windows()
             except BaseException:  # also after an interrupt: the checkpoint must not stay locked
                 self._lock.release()
@@ -179,7 +179,7 @@ class Checkpoint(WindowStore):
                 f"{self.folder} contains files but no checkpoint; name a new or empty folder, nothing was changed"
             )
 
-    def _bind(self) -> None:
+    def _write_or_compare_request(self) -> None:
         """Write the request to a new folder.
 
         An existing folder must have the same request.

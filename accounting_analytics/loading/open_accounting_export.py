@@ -24,7 +24,7 @@ from accounting_analytics.core.periods import Period, choose_zone
 from accounting_analytics.journals.accounting_export import HEADINGS, AccountingExportChoices, read_accounting_export
 from accounting_analytics.journals.accounts import type_of_path
 from accounting_analytics.journals.file_entries import FileEntries, ReadOptions
-from accounting_analytics.loading.open_file import OUTCOME, books_of_file
+from accounting_analytics.loading.open_journal_and_table import OUTCOME, books_of_file
 from accounting_analytics.reports.books.opening import GivenOpening
 
 if TYPE_CHECKING:

@@ -163,9 +163,9 @@ def _parse_options(scale: int, *, shows_ledgers: bool) -> pyarrow.json.ParseOpti
 
 
 def _ledger_type(levels: int) -> pa.DataType:
-    """Return the Arrow type of a ledger with so many levels.
+    """Return the Arrow type of a ledger and its nested parents.
 
-    The ledger itself is one level.
+    `levels` counts the ledger itself.
     """
     own = {field.name: _arrow_type(field.type, 0) for field in _struct_fields(_LEDGER) if field.name != "parent"}
     return pa.struct(own | {"parent": _ledger_type(levels - 1) if levels > 1 else pa.null()})

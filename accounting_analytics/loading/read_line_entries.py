@@ -230,9 +230,9 @@ def _with_local_dates(frame: pd.DataFrame, time_zone: ZoneLike, midnights: str |
 
 
 def _noons(lines: pd.DataFrame, time_zone: str) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    """Return the local noon and the day of each line.
+    """Return local noon and day of lines that state only days.
 
-    Each line must be at midnight in UTC, which means a day.
+    A line that is not at midnight of UTC is refused.
     """
     instants = lines["datetime"]
     others = lines.loc[instants.ne(instants.dt.normalize()), "id"]

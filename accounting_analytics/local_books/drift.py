@@ -259,7 +259,7 @@ class Drift(Result):
         )
 
     def _entries(self, key: str, units: int) -> pd.DataFrame:
-        """Return the lines of a key. Refuse lines that do not sum to its amount."""
+        """Return the lines behind a figure. Refuse lines with another sum."""
         month, *rest = key.split(KEY_SEPARATOR)
         chosen = {MONTH: [month], "ledger_id": rest[:1] or self._cash, KIND: rest[1:] or KINDS}
         lines = self._lines

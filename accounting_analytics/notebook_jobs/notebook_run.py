@@ -177,7 +177,7 @@ def _named(folder: Path, name: str) -> NotebookRun:
 
 
 def _marked(run: NotebookRun, mark: str) -> NotebookRun:
-    """Return the files of a run with a word before their suffixes."""
+    """Name the files of a run with `mark` before their suffixes."""
     return _named(run.html.parent, f"{run.html.stem}.{mark}")
 
 

@@ -17,7 +17,7 @@ from accounting_analytics.charts.picture import PICTURE_STYLE
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import did_you_mean, printable, quote
 from accounting_analytics.core.periods import day_label
-from accounting_analytics.core.printed_tables import html_table
+from accounting_analytics.core.text_and_html_tables import html_table
 from accounting_analytics.core.version import __version__
 from accounting_analytics.pack.pack_pictures import NARROW, WIDE
 from accounting_analytics.pack.pack_sentences import Amount

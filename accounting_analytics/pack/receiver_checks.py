@@ -127,7 +127,7 @@ class Recomputation:
 
 
 def _sum_days(data: PageData, part: int) -> dict[str, defaultdict[int, int]]:
-    """Sum lines of a kind by day and ledger."""
+    """Sum lines by day and ledger: all lines, or those of `part`."""
     days: dict[str, defaultdict[int, int]] = {}
     for line in data.lines:
         if part in {0, line.part}:

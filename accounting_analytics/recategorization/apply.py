@@ -35,14 +35,14 @@ from accounting_analytics.core.errors import (
     with_context,
 )
 from accounting_analytics.core.progress import progress_bar
-from accounting_analytics.recategorization.categories_in_books import (
+from accounting_analytics.recategorization.changes import changes_by_entry, joining_changes
+from accounting_analytics.recategorization.current_categories import (
     days_of,
     find_ledgers,
     read_categories,
     require_no_cash,
     unusable_categories,
 )
-from accounting_analytics.recategorization.changes import changes_by_entry, joining_changes
 from accounting_analytics.recategorization.outcomes import (
     IN_BOOKS,
     OUTCOMES,
@@ -53,8 +53,8 @@ from accounting_analytics.recategorization.outcomes import (
     outcomes_frame,
 )
 from accounting_analytics.recategorization.plan import Plan, require_same_instance
-from accounting_analytics.recategorization.run_journal import Journal, open_journal, read_journal
-from accounting_analytics.reports.books.applied_changes import record_changes
+from accounting_analytics.recategorization.run_journal import Journal, open_run_journal, read_journal
+from accounting_analytics.reports.books.times_of_changes import record_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -250,7 +250,7 @@ def apply_plan(
     names = find_ledgers(client, [item.category_ledger_id for item in items], days_of(items)).names
     stopped = ""
     with (
-        open_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
+        open_run_journal(journal, plan.plan_id, instance_id=client.instance_id, base_url=client.base_url) as opened,
         progress_bar(progress, total=len(items), desc="recategorize", unit=" items") as bar,
     ):
         send = partial(_send, client, names, modified_by)

@@ -16,12 +16,12 @@ from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import DEFAULT_SCALE, check_scale, parse_amount
 from accounting_analytics.core.periods import Period, choose_zone
 from accounting_analytics.journals.accounts import REQUIRED_ACCOUNTS, TYPE_OF_ROOT
-from accounting_analytics.journals.bank_column_checks import DIRECTIONS, BankFileChoices
 from accounting_analytics.journals.bank_file import read_bank_file
-from accounting_analytics.journals.export_cells import DECIMAL_MARKS
-from accounting_analytics.journals.export_days import DATE_ORDERS
+from accounting_analytics.journals.bank_further_columns import DIRECTIONS, BankFileChoices
+from accounting_analytics.journals.csv_cells import DECIMAL_MARKS
+from accounting_analytics.journals.csv_days import DATE_ORDERS
 from accounting_analytics.journals.file_entries import FileEntries, ReadOptions
-from accounting_analytics.loading.open_file import OUTCOME, books_of_file
+from accounting_analytics.loading.open_journal_and_table import OUTCOME, books_of_file
 from accounting_analytics.loading.read_line_entries import check_midnights
 from accounting_analytics.recategorization.decisions import each_of, propose, read_decisions
 from accounting_analytics.recategorization.queue import uncategorized_queue

@@ -22,9 +22,9 @@ from accounting_analytics.core.errors import AccountingAnalyticsError, InputErro
 from accounting_analytics.core.load_metadata import notes
 from accounting_analytics.core.messages import count_of, printable
 from accounting_analytics.core.money import from_minor_units
-from accounting_analytics.core.printed_tables import NOT_TYPESET
 from accounting_analytics.core.progress import is_interactive_kernel
 from accounting_analytics.core.results import Result, ResultPart
+from accounting_analytics.core.text_and_html_tables import NOT_TYPESET
 from accounting_analytics.recategorization.check_coding import CodingCheck
 from accounting_analytics.recategorization.queue import uncategorized_queue
 from accounting_analytics.recategorization.review_state import ReviewState

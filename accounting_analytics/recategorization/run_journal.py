@@ -163,7 +163,7 @@ class Journal:
 
 
 @contextmanager
-def open_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: str) -> Iterator[Journal]:
+def open_run_journal(path: str | Path, plan_id: str, *, instance_id: str, base_url: str) -> Iterator[Journal]:
     """Create or resume the journal of a plan for one run."""
     file = to_path(path, "journal")
     with _lock(file):

@@ -29,7 +29,7 @@ from accounting_analytics.service.instances import instance_of_token, token_key
 from accounting_analytics.service.interface import Error, Health, Query, ValidationError, encode
 from accounting_analytics.service.openapi import INSTANCE_HEADER, openapi_document
 from accounting_analytics.service.operations import OPERATIONS, Operation
-from accounting_analytics.service.operations.resource_lookup import Call
+from accounting_analytics.service.operations.shared_queries import Call
 from accounting_analytics.service.requests import MODIFIED_BY, parse_body, parse_modified_by, parse_query, refuse_value
 
 if TYPE_CHECKING:

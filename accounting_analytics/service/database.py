@@ -176,7 +176,10 @@ class Store:
             return read_ledgers(connection, read_instance(connection, instance_id))
 
     def _ensure_tables(self, *, create: bool) -> None:
-        """Create the tables if the database is empty. Otherwise only read the database."""
+        """Create the tables of an empty database, or refuse it without `create`.
+
+        An SQLite file gets a write-ahead log.
+        """
         with self._engine.connect() as connection:
             is_empty = not has_books(connection, self.name)
         if is_empty and not create:

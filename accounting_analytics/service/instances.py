@@ -113,7 +113,7 @@ def instance_to_fill(
 
 
 def _zone_to_fill(store: Store, known: str | None, stated: str | None) -> str:
-    """Return the time zone that the instance or the caller states. Refuse none, and two different zones."""
+    """Return the stated time zone. Refuse a missing zone, and two different zones."""
     name = None if stated is None else zone(stated).key
     if known is None and name is None:
         raise ConfigurationError(

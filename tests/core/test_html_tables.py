@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from accounting_analytics.core.printed_tables import TABLE_STYLE, PrintedTable, cell_text, html_table
+from accounting_analytics.core.text_and_html_tables import TABLE_STYLE, PrintedTable, cell_text, html_table
 
 
 def frame():

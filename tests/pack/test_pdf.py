@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from accounting_analytics.core.errors import ConfigurationError, JobTimedOutError, PdfFailedError
-from accounting_analytics.pack.pack_files import find_browser, print_pdf
+from accounting_analytics.pack.print_pdf import find_browser, print_pdf
 
 FIGURES = (
     resources.files("accounting_analytics.reports.figures").joinpath("figure_table.css").read_text(encoding="utf-8")
@@ -253,7 +253,7 @@ def test_hanging_browser_is_ended_with_its_processes(program, tmp_path):
 FULL_DISK = """
 import resource, signal, sys
 from accounting_analytics.core.errors import PdfFailedError
-from accounting_analytics.pack.pack_files import print_pdf
+from accounting_analytics.pack.print_pdf import print_pdf
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
 try:

@@ -18,7 +18,7 @@ from accounting_analytics.cli import program
 from accounting_analytics.cli.apply import run_plan
 from accounting_analytics.cli.options import Run
 from accounting_analytics.core.errors import RecategorizationIncompleteError, ServerFaultError
-from accounting_analytics.recategorization.run_journal import open_journal
+from accounting_analytics.recategorization.run_journal import open_run_journal
 
 YEAR = ("2025-03-01", "2025-12-31")
 COUNT = 8
@@ -166,7 +166,7 @@ def test_two_runs_at_once_make_no_change_twice(company_books, commands, fork_ser
     assert {*outcomes(first).values(), *outcomes(second).values()} <= {"done", "already_done"}
     assert changes(company_books) == dict.fromkeys(WITHIN, 1)
     plan = aa.Plan.load(tmp_path / "one.csv")
-    with open_journal(tmp_path / "one", plan.plan_id, instance_id=company_books.instance, base_url=slow.base_url):
+    with open_run_journal(tmp_path / "one", plan.plan_id, instance_id=company_books.instance, base_url=slow.base_url):
         refused = run_here(*command, str(tmp_path / "one"))
     assert refused.returncode == 2
     assert "another run uses the journal" in refused.stderr

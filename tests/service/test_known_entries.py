@@ -8,7 +8,7 @@ from accounting_analytics.service.instances import NewInstance, create_instance
 from accounting_analytics.service.interface import RecategorizeTransactionBody
 from accounting_analytics.service.ledgers import rename_ledger
 from accounting_analytics.service.operations.recategorize_transaction import recategorize_transaction
-from accounting_analytics.service.operations.resource_lookup import Call
+from accounting_analytics.service.operations.shared_queries import Call
 
 HEADER = "entry_id,datetime,entry_description,ledger,debit_credit,amount\n"
 hledger = pytest.mark.hledger

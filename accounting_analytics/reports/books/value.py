@@ -40,7 +40,6 @@ from accounting_analytics.core.periods import (
 )
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import Ledgers, LineEntries
-from accounting_analytics.reports.books.applied_changes import changed_after
 from accounting_analytics.reports.books.book_lines import LineSource, to_pandas
 from accounting_analytics.reports.books.category_ledgers import required_ledgers
 from accounting_analytics.reports.books.changed_lines import changed_rows, describe_changes
@@ -54,6 +53,7 @@ from accounting_analytics.reports.books.opening import (
     given_opening,
 )
 from accounting_analytics.reports.books.payees import open_item_ledgers
+from accounting_analytics.reports.books.times_of_changes import changed_after
 from accounting_analytics.reports.books.zone_of_lines import zone_of_lines
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.reports.figures.selections import Span

@@ -24,9 +24,9 @@ from accounting_analytics.core.money import (
     to_float,
     to_minor_units,
 )
-from accounting_analytics.core.printed_tables import cell_text
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import LineEntries
+from accounting_analytics.core.text_and_html_tables import cell_text
 from accounting_analytics.reports.figures.figure_workbook import FigurePart, write_figure
 
 if TYPE_CHECKING:

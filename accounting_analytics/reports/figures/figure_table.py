@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from accounting_analytics.core.errors import BooksDoNotTieError, IncompleteLoadError
 from accounting_analytics.core.messages import printable
-from accounting_analytics.core.printed_tables import NOT_TYPESET, TABLE_STYLE
+from accounting_analytics.core.text_and_html_tables import NOT_TYPESET, TABLE_STYLE
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, NOT_KNOWN, ZERO, Figure
 from accounting_analytics.reports.figures.numbered_lines import EntryTable, PageLines
 

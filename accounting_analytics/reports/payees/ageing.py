@@ -20,7 +20,7 @@ from accounting_analytics.reports.books.payees import OPEN_ITEMS
 from accounting_analytics.reports.books.value import to_books
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_terms
 from accounting_analytics.reports.figures.figure_table import FigureRow, figure_table_html, table_of_figures
-from accounting_analytics.reports.figures.figure_text import TextColumn, figure_lines
+from accounting_analytics.reports.figures.table_text import TextColumn, figure_lines
 from accounting_analytics.reports.payees.open_items import (
     SIGNS,
     Matching,

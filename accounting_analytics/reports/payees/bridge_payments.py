@@ -299,11 +299,10 @@ def _other_amounts(before: Sequence[Payment], after: Sequence[Payment]) -> Cause
 def _moved_payment(
     before: Sequence[Payment], after: Sequence[Payment], edge: PeriodEdge, was_paid_earlier: Callable[[], bool]
 ) -> Cause | None:
-    """Find the one payment beyond the edge that explains the whole change.
+    """Find the payment that moved across the edge of two periods.
 
-    The period with this payment has two payments more than the other period. If the payment is counted in the other
-    period, both have payments of the same amounts. It is within `edge.days` of the edge. A payment of the same amount
-    is within as many days of the other end of its period, where this payment would be in the other period.
+    Moved back, both periods have the same amounts. The payment is within `edge.days` of the edge, and a payment of its
+    amount is as near to the other end of its period.
     """
     if not edge.days or abs(len(before) - len(after)) != 2:  # noqa: PLR2004 (one payment more, the other less)
         return None

@@ -141,7 +141,7 @@ class ItemAccount:
         return KnownAccount(expected, self._later(matched.entries, day, weeks))
 
     def _later(self, entries: Sequence[OpenItem], day: dt.date, weeks: int) -> list[int]:
-        """Expect the movement of later items in each week.
+        """Estimate the cash that items not entered yet move each week.
 
         It is the average of 26 weeks, times the share of items that parties paid within the week's distance.
         """

@@ -35,7 +35,7 @@ from accounting_analytics.reports.figures.figure_table import (
     figure_table_html,
     table_of_figures,
 )
-from accounting_analytics.reports.figures.figure_text import TextColumn, figure_lines
+from accounting_analytics.reports.figures.table_text import TextColumn, figure_lines
 from accounting_analytics.reports.payees.top_parties import (
     PARTY,
     PROCESSOR,
@@ -597,7 +597,7 @@ def _total_row(statement: Statement, key: str) -> Row | None:
 
 
 def _of_ledger(statement: Statement, ledger_id: str, column: StatementColumn) -> Figure:
-    """Return a ledger's own amount, which may be its only row."""
+    """Return a ledger's own amount, without the ledgers below it."""
     row = statement.figures.layout.by_key[ledger_id]
     is_own = row.is_known and row.ledger_ids == (ledger_id,)
     return statement.figures.figure(ledger_id if is_own else f"{OWN}{ledger_id}", column.key)

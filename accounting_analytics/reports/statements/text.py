@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from accounting_analytics.core.amount_units import unit_notes
 from accounting_analytics.core.messages import printable
-from accounting_analytics.reports.figures.figure_text import TextColumn, figure_lines, wrap_words
+from accounting_analytics.reports.figures.table_text import TextColumn, figure_lines, wrap_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,11 @@ from msgspec.structs import asdict
 
 from accounting_analytics.service.interface import Ledger
 from accounting_analytics.service.ledgers import NewLedger, add_ledgers
-from accounting_analytics.service.operations.resource_lookup import expand_parent
+from accounting_analytics.service.operations.shared_queries import expand_parent
 
 if TYPE_CHECKING:
     from accounting_analytics.service.interface import CreateLedgerBody, CreateLedgerQuery
-    from accounting_analytics.service.operations.resource_lookup import Call
+    from accounting_analytics.service.operations.shared_queries import Call
 
 
 def create_ledger(call: Call, query: CreateLedgerQuery, body: CreateLedgerBody) -> Ledger:

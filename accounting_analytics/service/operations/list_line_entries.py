@@ -18,7 +18,7 @@ from accounting_analytics.core.errors import OperationRefusedError
 from accounting_analytics.journals.entries import LINE_TEXTS
 from accounting_analytics.service import tables
 from accounting_analytics.service.interface import JournalEntry, LineEntry, LineEntryPage, NestedLedger, Tag, number
-from accounting_analytics.service.operations.resource_lookup import (
+from accounting_analytics.service.operations.shared_queries import (
     LineRow,
     expand_parent,
     find_ledger,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.periods import Interval
     from accounting_analytics.service.interface import ListLineEntriesQuery
-    from accounting_analytics.service.operations.resource_lookup import Call
+    from accounting_analytics.service.operations.shared_queries import Call
     from accounting_analytics.service.stored_values import AnyRow, Instance, StoredLedger
 
 _SIGNING = {"digest_method": sha256, "key_derivation": "hmac"}

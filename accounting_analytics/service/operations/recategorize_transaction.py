@@ -18,7 +18,7 @@ from accounting_analytics.service.interface import (
     RecategorizedTransaction,
     RecategorizeTransactionBody,
 )
-from accounting_analytics.service.operations.resource_lookup import (
+from accounting_analytics.service.operations.shared_queries import (
     Call,
     LineRow,
     find_ledger,

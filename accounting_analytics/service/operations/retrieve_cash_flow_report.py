@@ -17,7 +17,7 @@ from accounting_analytics.service.interface import (
     CashLedgerBalance,
     number,
 )
-from accounting_analytics.service.operations.resource_lookup import has_all_tags, requested_period
+from accounting_analytics.service.operations.shared_queries import has_all_tags, requested_period
 from accounting_analytics.service.stored_values import Instance, StoredLedger, join_sums
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.periods import Interval
     from accounting_analytics.service.interface import CashFlowReportQuery
-    from accounting_analytics.service.operations.resource_lookup import Call
+    from accounting_analytics.service.operations.shared_queries import Call
 
 TIER_FOR_TAGS = 3
 _LINES = tables.line_entries.c

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import read_parents
+from accounting_analytics.cli.books_source import read_parents
 from accounting_analytics.core.errors import InputError
 
 PROJECT = Path(__file__).parents[3]

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.journals.export_cells import StatedForms, currency_in
+from accounting_analytics.journals.csv_cells import StatedForms, currency_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from decimal import Decimal
 
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.journals.export_cells import AmountCells, ExportRow
+    from accounting_analytics.journals.csv_cells import AmountCells, ExportRow
     from accounting_analytics.journals.file_entries import FileErrors
 
     Direction = Sequence[str] | Mapping[str, Mapping[str, str]]

@@ -99,7 +99,7 @@ def _label_width(longest: int, widths: Sequence[int], width: int) -> int:
 
 
 def _fold(groups: Iterable[list[int]], widths: Sequence[int], room: int) -> list[list[int]]:
-    """Fold columns into blocks that fit, and split groups that do not."""
+    """Fold columns into blocks, and split groups that are too wide."""
     blocks: list[list[int]] = []
     left = 0
     for group in groups:

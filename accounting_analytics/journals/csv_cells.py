@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 from accounting_analytics.core.errors import AmountError
 from accounting_analytics.core.messages import quote, shorten
 from accounting_analytics.core.money import format_amount, from_minor_units, parse_amount, to_minor_units
+from accounting_analytics.journals.csv_days import DATE_ORDERS, day_readings
 from accounting_analytics.journals.entries import MAX_DIGITS
-from accounting_analytics.journals.export_days import DATE_ORDERS, day_readings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -165,7 +165,7 @@ class _Table(NamedTuple):
 
 
 def _plain(cell: str) -> str:
-    """Normalize a cell, and remove marks by which Excel keeps text."""
+    """Trim a cell, and remove the quotes of Excel around text."""
     text = " ".join(cell.split())
     match = _EXCEL_TEXT.fullmatch(text) if text[:1] in {"=", "'"} else None
     return (match[1] or match[2] or "").strip() if match else text

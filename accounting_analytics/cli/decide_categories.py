@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 import accounting_analytics as aa
-from accounting_analytics.cli.loading import connect_source, days_of_command, load_books, load_ledgers, load_report
+from accounting_analytics.cli.books_source import connect_source, days_of_command, load_books, load_ledgers, load_report
+from accounting_analytics.cli.declarations import RECATEGORIZE, command, commands
 from accounting_analytics.cli.options import BooksOrService, Json, RowLimit, ZonedDays
 from accounting_analytics.cli.output import (
     command_line,
@@ -23,7 +24,6 @@ from accounting_analytics.cli.output import (
     print_table,
     print_transactions,
 )
-from accounting_analytics.cli.sections import RECATEGORIZE, command, commands
 from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError, PlanError
 from accounting_analytics.core.messages import count_of, did_you_mean, quote, shorten

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from accounting_analytics.core.errors import ImportRefusedError, PeriodError
 from accounting_analytics.journals.entries import NewTag, NewTransaction
 from accounting_analytics.journals.file_entries import ReadOptions
-from accounting_analytics.journals.line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
 from accounting_analytics.journals.read_file import read_books
+from accounting_analytics.journals.read_line_table import OPTIONAL_COLUMNS, REQUIRED_COLUMNS
 
 COLUMNS = (*REQUIRED_COLUMNS, *OPTIONAL_COLUMNS)
 
