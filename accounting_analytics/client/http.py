@@ -20,7 +20,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from urllib.request import getproxies, proxy_bypass
 from weakref import WeakSet
 
@@ -29,7 +29,7 @@ import msgspec
 
 from accounting_analytics.client.rate_and_time_limits import STATUSES_WITH_RETRY_AFTER, RateLimiter
 from accounting_analytics.client.secret import masked
-from accounting_analytics.client.strict_json import NotJSONError, NotTheInterfaceError
+from accounting_analytics.client.strict_json import Decoded, NotJSONError, NotTheInterfaceError
 from accounting_analytics.core.errors import (
     AuthenticationError,
     CertificateRefusedError,
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client.rate_and_time_limits import CallLimits, Deadline
     from accounting_analytics.client.secret import Secret
-
-Answer = TypeVar("Answer")
 
 _log = logging.getLogger("accounting_analytics.client")
 # without this, Python prints warnings to stderr if no logging is configured
@@ -205,10 +203,10 @@ class HttpSender:
     def call(
         self,
         request: Request,
-        decode: Callable[[bytes], Answer],
+        decode: Callable[[bytes], Decoded],
         get_token: Callable[..., Secret],
         limits: CallLimits,
-    ) -> Answer:
+    ) -> Decoded:
         """Send a request until it succeeds or finally fails, and decode the response.
 
         `get_token` returns a token before a deadline. If the service refused a token, it returns a new one if possible.
@@ -226,7 +224,7 @@ class HttpSender:
             finally:
                 self._token_lock.release()
 
-        def attempt() -> Answer:
+        def attempt() -> Decoded:
             token = token_other_than(None)
             try:
                 content = self.send(request, token, deadline, limits.timeout)
@@ -250,7 +248,7 @@ class HttpSender:
             problem = with_context(problem, request.if_lost)
         raise problem.with_traceback(None)  # the steps of an attempt would not help the caller
 
-    def _repeat(self, attempt: Callable[[], Answer], most: int, deadline: Deadline) -> Answer:
+    def _repeat(self, attempt: Callable[[], Decoded], most: int, deadline: Deadline) -> Decoded:
         """Repeat an attempt while it may succeed, and limits allow another attempt."""
         for number in itertools.count(1):
             try:
@@ -401,7 +399,7 @@ class HttpSender:
         )
         return error_type(f"{request}: {text}")
 
-    def _decode(self, request: Request, content: bytes, decode: Callable[[bytes], Answer], token: Secret) -> Answer:
+    def _decode(self, request: Request, content: bytes, decode: Callable[[bytes], Decoded], token: Secret) -> Decoded:
         """Decode a response. Refuse a response that breaks the interface."""
         error_type: type[ProtocolError] = ProtocolError
         try:

@@ -23,7 +23,7 @@ from accounting_analytics.client.records import (
     RecategorizedTransaction,
 )
 from accounting_analytics.client.secret import Secret
-from accounting_analytics.client.strict_json import decode
+from accounting_analytics.client.strict_json import Decoded, decode
 from accounting_analytics.core.arguments import to_texts
 from accounting_analytics.core.errors import (
     ConfigurationError,
@@ -71,7 +71,6 @@ class ListPage(Protocol):
         """Token of the next page, or None on the last page."""
 
 
-Answer = TypeVar("Answer")
 Page = TypeVar("Page", bound=ListPage)
 
 
@@ -215,7 +214,7 @@ class LedgerClient:
         self,
         description: str,
         path: str,
-        decode: Callable[[bytes], Answer],
+        decode: Callable[[bytes], Decoded],
         *,
         method: str = "GET",
         parameters: dict[str, str] | None = None,
@@ -223,7 +222,7 @@ class LedgerClient:
         headers: dict[str, str] | None = None,
         most_bytes: int = _MAX_BYTES,
         if_lost: str = "",
-    ) -> Answer:
+    ) -> Decoded:
         """Send the request of an operation and decode its response."""
         content_type = {} if body is None else {"content-type": "application/json"}
         request = Request(
@@ -351,7 +350,7 @@ class LedgerClient:
         self,
         ledger_id: str,
         period: Period | _LocaltimeDays,
-        decode: Callable[[bytes], Answer],
+        decode: Callable[[bytes], Decoded],
         *,
         is_cashflow: bool | None = None,
         expand: Iterable[str] = (),
@@ -359,7 +358,7 @@ class LedgerClient:
         limit: int = MAX_LIMIT,
         page_token: str | None = None,
         number: int | None = None,
-    ) -> Answer:
+    ) -> Decoded:
         """Request one page of line entries. Messages name the page by `number`."""
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
             raise InputError(f"limit must be a whole number from 1 to {MAX_LIMIT}, not {limit!r}")
@@ -449,8 +448,8 @@ class LedgerClient:
         return self.retrieve_decoded_report(period, partial(decode, kind=CashFlowReport), tag_ids=tag_ids)
 
     def retrieve_decoded_report(
-        self, period: Period | _LocaltimeDays, decode_report: Callable[[bytes], Answer], *, tag_ids: Iterable[str] = ()
-    ) -> Answer:
+        self, period: Period | _LocaltimeDays, decode_report: Callable[[bytes], Decoded], *, tag_ids: Iterable[str] = ()
+    ) -> Decoded:
         """Retrieve the cash flow report of a period with another decoder."""
         return self._call(
             f"retrieve cash flow report ({period})",
@@ -515,7 +514,7 @@ def follow_pages(request_page: Callable[[str | None, int], Page], *, subject: st
         yield page
 
 
-def restart_on_expired_token(read: Callable[[], Answer], *, attempts: int) -> Answer:
+def restart_on_expired_token(read: Callable[[], Decoded], *, attempts: int) -> Decoded:
     """Call `read` again when a page token expires, `attempts` times in all."""
     for _ in range(attempts - 1):
         with contextlib.suppress(ExpiredPageTokenError):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TEMPORARY_SUFFIX = ".unfinished"
 _DEFAULT_MODE = 0o666
-_PRIVATE_MODE = 0o600
+PRIVATE_MODE = 0o600
 _MAX_STEM_BYTES = 200
 _ABANDONED_AFTER = 3600.0
 """Age in seconds after which no running program still writes to a temporary file."""
@@ -103,7 +103,7 @@ def _written(
     if remove_leftovers:
         remove_temporary_files(path, older_than=_ABANDONED_AFTER)
     temporary = path.with_name(f"{_stem(path)}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
-    mode = _PRIVATE_MODE if private else _DEFAULT_MODE
+    mode = PRIVATE_MODE if private else _DEFAULT_MODE
     try:
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             write(file)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from accounting_analytics.core.atomic_files import remove_temporary_files, replacing_files
+from accounting_analytics.core.atomic_files import PRIVATE_MODE, remove_temporary_files, replacing_files
 from accounting_analytics.core.errors import (
     InputError,
     JobTimedOutError,
@@ -76,7 +76,7 @@ class OutputFiles:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Lock the files for one run."""
-        lock = FileLock(self.folder / f".{self.name}.lock", timeout=0, mode=0o600)
+        lock = FileLock(self.folder / f".{self.name}.lock", timeout=0, mode=PRIVATE_MODE)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             lock.acquire()

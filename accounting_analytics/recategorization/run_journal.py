@@ -29,7 +29,7 @@ from filelock import FileLock, Timeout
 
 from accounting_analytics.client import LedgerClient
 from accounting_analytics.core.arguments import require_type, to_path, to_texts
-from accounting_analytics.core.atomic_files import sync_folder
+from accounting_analytics.core.atomic_files import PRIVATE_MODE, sync_folder
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR
 from accounting_analytics.core.errors import PlanError
 from accounting_analytics.core.messages import count_of, did_you_mean, quote
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-_PRIVATE_MODE = 0o600
 _HASH_LENGTH = 16
 _HEADER_STARTS = b'{"event": "plan"'
 _OF_CHANGES = frozenset({"intent", "response", "outcome"})
@@ -169,7 +168,7 @@ def open_run_journal(path: str | Path, plan_id: str, *, instance_id: str, base_u
     with _lock(file):
         journal = read_journal(file, instance_id=instance_id, plan_id=plan_id)
         try:
-            opened = open(file, "ab", buffering=0, opener=partial(os.open, mode=_PRIVATE_MODE))  # noqa: SIM115 (closed below)
+            opened = open(file, "ab", buffering=0, opener=partial(os.open, mode=PRIVATE_MODE))  # noqa: SIM115 (closed below)
         except OSError as error:
             raise PlanError(f"the journal {file} cannot be written: {error.strerror}") from error
         with opened as journal.file:

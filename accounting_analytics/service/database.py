@@ -21,6 +21,7 @@ from sqlalchemy import URL, Connection, Engine, Select, create_engine, event, in
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import TimeoutError as TooManyConnectionsError
 
+from accounting_analytics.core.atomic_files import PRIVATE_MODE
 from accounting_analytics.core.errors import ConfigurationError, InputError, OperationRefusedError
 from accounting_analytics.service import tables
 from accounting_analytics.service.stored_values import Instance, StoredLedger
@@ -53,7 +54,6 @@ _FULL = {
 _PRIMARY_CODE = 0xFF
 """Mask for extended result codes of SQLite, whose lowest byte is the primary code."""
 
-_PRIVATE_MODE = 0o600
 _PRAGMAS = (
     "PRAGMA foreign_keys = ON",
     "PRAGMA synchronous = FULL",
@@ -302,7 +302,7 @@ def ensure_file(path: Path, *, create: bool) -> None:
             )
         return
     try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, _PRIVATE_MODE))
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, PRIVATE_MODE))
     except OSError as error:
         raise ConfigurationError(f"database {path} cannot be opened: {error.strerror}") from error
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.core.column_conversion import exact_amounts, local_midnights
 from accounting_analytics.core.money import to_minor_units
-from accounting_analytics.core.periods import DAY, day_label
+from accounting_analytics.core.periods import DAY
 from accounting_analytics.reports.figures.figure import Figure
 from accounting_analytics.reports.figures.selections import Selection, Span
+from accounting_analytics.reports.statements.statement_figures import add_starting_balance
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -81,24 +82,15 @@ class DailyBalances:
     def figure(self, key: str, label: str, ledger_ids: Sequence[str], day: dt.date) -> Figure:
         """Make the balance of ledgers at the end of a day."""
         units = self.total(ledger_ids)[(day - self.days[0]).days + 1] if ledger_ids else 0
-        start, since = self._starting(ledger_ids), self.figures.rules.opening.since
+        start = self._starting(ledger_ids)
         make = partial(Figure, key, scale=self.source.scale)
-        selections = [Selection(1, Span(since, day), tuple(ledger_ids))]
+        selections = [Selection(1, Span(self.figures.rules.opening.since, day), tuple(ledger_ids))]
         load = partial(self.source.entries, selections, units - start)
         moved = "the sum of line entries up to the day, debits less credits"
         if self.figures.starting is None:
             return make(label, units, moved, selections=selections, _load_entries=load)
-        terms = (
-            make(f"{label}: starting balance", start, "it was supplied, so no line entries of it were loaded"),
-            make(
-                f"{label}: movement{f' since {day_label(since)}' if since else ''}",
-                units - start,
-                moved,
-                _load_entries=load,
-            ),
-        )
-        made_of = "the supplied starting balance and the movement since"
-        return make(label, units, made_of, terms=terms, signs=("+", "+"), selections=selections)
+        movement = make(label, units - start, moved, _load_entries=load)
+        return add_starting_balance(movement, start, self.figures.rules.opening, selections)
 
     def _starting(self, ledger_ids: Iterable[str]) -> int:
         return sum((self.figures.starting or {}).get(ledger_id, 0) for ledger_id in ledger_ids)

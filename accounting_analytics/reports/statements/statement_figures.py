@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from accounting_analytics.core.amount_units import AmountsIn
     from accounting_analytics.core.ledger_names import LedgerNames
     from accounting_analytics.core.periods import Period
+    from accounting_analytics.reports.books.opening import Opening
     from accounting_analytics.reports.figures.selections import Span
     from accounting_analytics.reports.statements.budget import Budget, BudgetLine
     from accounting_analytics.reports.statements.columns import Columns, StatementColumn
@@ -271,18 +272,8 @@ class StatementFigures:
         starting = self._starting_units(row, column)
         if starting is None:
             return make(moved, self._sum_text(row), selections=selections, _load_entries=load)
-        label = f"{row.label}, {column.label}"
-        is_reported, since = self.rules.opening.basis == "reported", self.rules.opening.since
-        movement = f"movement{f' since {day_label(since)}' if since else ''}"
-        supplied = (
-            f"was {'reported by the service' if is_reported else 'given as opening'}: no line entries of it were loaded"
-        )
-        terms = (
-            replace(make(starting, supplied), label=f"{label}: starting balance"),
-            replace(make(moved, "sum of line entries", _load_entries=load), label=f"{label}: {movement}"),
-        )
-        made_of = "the supplied starting balance and the movement since"
-        return make(starting + moved, made_of, terms=terms, signs=("+", "+"), selections=selections)
+        movement = make(moved, "sum of line entries", _load_entries=load)
+        return add_starting_balance(movement, starting, self.rules.opening, selections)
 
     def _terms(self, row: Row, column: StatementColumn) -> SignedFigures:
         """Return the signed figures that a figure is made of."""
@@ -466,6 +457,28 @@ class StatementFigures:
         }
         side = "credits less debits" if row.factor < 0 else "debits less credits"
         return f"the sum of {measured.get(row.measure, up_to)}, {side}"
+
+
+def add_starting_balance(movement: Figure, starting: int, opening: Opening, selections: Sequence[Selection]) -> Figure:
+    """Add a given or reported starting balance to the movement since."""
+    since = f" since {day_label(opening.since)}" if opening.since else ""
+    stated = "reported by the service" if opening.basis == "reported" else "given as opening"
+    balance = replace(
+        movement,
+        label=f"{movement.label}: starting balance",
+        units=starting,
+        calculation=f"was {stated}: no line entries of it were loaded",
+        _load_entries=None,
+    )
+    return replace(
+        movement,
+        units=starting + int(movement.units or 0),
+        calculation="the supplied starting balance and the movement since",
+        terms=(balance, replace(movement, label=f"{movement.label}: movement{since}")),
+        signs=("+", "+"),
+        selections=selections,
+        _load_entries=None,
+    )
 
 
 def sides_of(lines: pd.DataFrame, scale: int) -> dict[int, pd.DataFrame]:
