@@ -449,19 +449,8 @@ def _subject(books: Books, period: PeriodLike, kind: _Kind, tags: Tags | None) -
 
 def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
     """Make a statement."""
-    chart, opening, lines, tags = subject.chart, subject.opening, subject.source, asked.tags
-    shown: Columns
-    if tags and isinstance(lines, LineSource):
-        of_flows = "flow" in kind.measures
-        counted = set(chart.tree.names) - set(chart.tree.cash) if of_flows else set(kind.needed(chart))
-        costs = chart.of_types(LedgerType.EXPENSE)
-        lines, of_tags = tags.choose(lines, subject.days, counted, costs, of_flows=of_flows)
-    else:
-        of_tags = []
-    if of_tags:
-        shown = Columns(tuple(of_tags), {column.key: column for column in of_tags})
-    else:
-        shown = _columns(subject, kind, asked.columns, asked.compare)
+    chart, opening = subject.chart, subject.opening
+    shown, lines = _columns_and_lines(subject, kind, asked)
     budget = _budget_of(asked, kind, chart, shown, lines.scale)
     loaded_from = opening.since or lines.loaded.start_date
     rules = SpanRules(opening, subject.first_month, kind.of_balances, loaded_from)
@@ -515,6 +504,20 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
         figures,
         LedgerNames(chart.tree.names | labels, chart.tree.hierarchy),
     )
+
+
+def _columns_and_lines(subject: _Subject, kind: _Kind, asked: _Presentation) -> tuple[Columns, Source]:
+    """Choose the columns, and the lines that they count: with tags only lines that have tags."""
+    chart, lines = subject.chart, subject.source
+    of_tags: list[StatementColumn] = []
+    if asked.tags and isinstance(lines, LineSource):
+        of_flows = "flow" in kind.measures
+        counted = set(chart.tree.names) - set(chart.tree.cash) if of_flows else set(kind.needed(chart))
+        costs = chart.of_types(LedgerType.EXPENSE)
+        lines, of_tags = asked.tags.choose(lines, subject.days, counted, costs, of_flows=of_flows)
+    if of_tags:
+        return Columns(tuple(of_tags), {column.key: column for column in of_tags}), lines
+    return _columns(subject, kind, asked.columns, asked.compare), lines
 
 
 def _budget_of(asked: _Presentation, kind: _Kind, chart: Chart, columns: Columns, scale: int) -> Budget | None:
