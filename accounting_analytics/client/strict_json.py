@@ -73,8 +73,7 @@ class NotTheInterfaceError(Exception):
 def decode(content: bytes, kind: type[Decoded]) -> Decoded:
     """Decode a response. NotJSONError means that it is damaged, NotTheInterfaceError that it breaks the interface."""
     has_lone, replaced = has_lone_surrogate(content), 0
-    # the patterns do not find escaped names, amounts and instants
-    if has_lone or _ESCAPED_ASCII.search(content) or _OTHER_AMOUNT.search(content) or _FINE_INSTANT.search(content):
+    if has_lone or may_have_wrong_fields(content):
         _refuse_wrong_fields(content)
     if has_lone:
         replaced = sum(escape[1] is not None for escape in _ESCAPE.finditer(content))
@@ -96,6 +95,12 @@ def decode(content: bytes, kind: type[Decoded]) -> Decoded:
     if isinstance(decoded, msgspec.Struct) and hasattr(decoded, "characters_replaced"):
         msgspec.structs.force_setattr(decoded, "characters_replaced", replaced)
     return decoded
+
+
+def may_have_wrong_fields(content: bytes) -> bool:
+    """Return whether amounts or instants may be wrong in a way that decoding accepts."""
+    # the other patterns do not find escaped names, amounts and instants
+    return any(pattern.search(content) for pattern in (_ESCAPED_ASCII, _OTHER_AMOUNT, _FINE_INSTANT))
 
 
 def has_lone_surrogate(content: bytes) -> bool:

@@ -21,7 +21,7 @@ import pyarrow.json
 from msgspec import inspect
 
 from accounting_analytics.client.records import Ledger, LineEntry, LineEntryPage
-from accounting_analytics.client.strict_json import decode, has_lone_surrogate, other_text_of
+from accounting_analytics.client.strict_json import decode, has_lone_surrogate, may_have_wrong_fields, other_text_of
 from accounting_analytics.core.column_conversion import LIST_SEPARATOR, SEPARATOR_IN_NAME
 from accounting_analytics.core.errors import AmountError, ProtocolError
 from accounting_analytics.core.money import ParsedAmount, arrow_type, parse_amount
@@ -107,7 +107,7 @@ def decode_fast(content: bytes, *, ledger_id: str, expand: frozenset[str], scale
     """Decode an ordinary page, or return None for any other page."""
     try:
         page = _read_page(content)
-        ledgers = _read_ledgers(page) if _SHOWN_LEDGER.search(content) else []
+        ledgers = _read_ledgers(page, content) if _SHOWN_LEDGER.search(content) else []
         records = _read_records(content, _parse_options(scale, shows_ledgers=bool(ledgers)))
         table = _make_table(records, ledger_id, expand, scale)
         return DecodedPage(table, page.next_page_token, ledger=ledgers[0] if ledgers else None)
@@ -129,8 +129,9 @@ def _read_page(content: bytes) -> _UndecodedPage:
     return page
 
 
-def _read_ledgers(page: _UndecodedPage) -> list[Ledger | None]:
+def _read_ledgers(page: _UndecodedPage, content: bytes) -> list[Ledger | None]:
     """Read the ledger that each record shows."""
+    _require(not may_have_wrong_fields(content))
     try:
         return [record.ledger for record in _LEDGERS.decode(page.records)]
     except (msgspec.MsgspecError, RecursionError):

@@ -133,6 +133,11 @@ def test_a_ledger_with_more_than_two_parents_is_read_strictly():
     assert strict(content, EXPANSIONS[0], 2).ledger.parent.parent.parent.id == "led_1"
 
 
+@pytest.mark.parametrize("text", ["2025-01-01T00:00:00.1234567Z", "2025-01-01T00:00:00.1234567\\u005a"])
+def test_ledgers_with_instants_finer_than_microseconds_are_refused(text):
+    assert not agree(page(whole_line(ledger=ledger(1) | {"created_at": "?"})).replace("?", text).encode())
+
+
 @pytest.mark.parametrize("lost", ["next_page_token", "prev_page_token", "records"])
 def test_pages_with_absent_fields_fall_back(lost):
     body = json.loads(page(whole_line()))
