@@ -8,7 +8,7 @@ import duckdb
 import pytest
 
 import accounting_analytics as aa
-from accounting_analytics.core.errors import InputError
+from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.exports import FORMATS, Manifest, check_output, export_books
 from accounting_analytics.exports.outputs import VersionFolder
 
@@ -51,6 +51,19 @@ def test_unsuitable_files_are_refused(tmp_path, output, message):
     (tmp_path / "folder.duckdb").mkdir()
     with pytest.raises(InputError, match=message):
         check_output("duckdb", tmp_path / output)
+
+
+def test_a_report_of_another_scale_is_refused(quarter, demo_company, tmp_path):
+    connection = {"token": demo_company.token, "instance_id": demo_company.instance_id, "scale": 3}
+    with aa.LedgerClient(demo_company.base_url, time_zone="America/New_York", **connection) as client:
+        lines = aa.load_line_entries(client, quarter.ledgers["id"], "2025-01-01", "2025-03-31")
+        books = aa.Books(
+            lines, quarter.ledgers, "2025-01", reports=[aa.load_cash_flow_report(client, "2025-01-01", "2025-01-31")]
+        )
+    with pytest.raises(FrameError, match="line entries have scale 3, the report has scale 2"):
+        aa.export(books.with_reports(quarter.reports), tmp_path / "out", period=quarter.period)
+    with pytest.raises(FrameError, match="line entries have scale 2, the report has scale 3"):
+        aa.export(quarter.with_reports(books.reports), tmp_path / "out", period="2025-01")
 
 
 def test_folders_keep_their_format(quarter, tmp_path):

@@ -92,3 +92,9 @@ def test_loading_again_is_advised_where_it_helps(connected, tmp_path, code, help
     with pytest.raises(StatusError, match=r"safe in.*call again") as caught:
         load_resumable(client, ["led_1"], MARCH, tmp_path / "kept")
     assert ("once the cause is removed" in str(caught.value)) == (not helps)
+
+
+def test_a_load_of_one_day_names_it(connected, make_ledgers, spread):
+    service = make_ledgers(spread({"led_1": {"2025-03-01": 3}}))
+    frame = aa.load_line_entries(connected(service), ["led_1"], "2025-03-01", "2025-03-01")
+    assert frame.attrs["load"]["ledgers"] == {"led_1": "2025-03-01/2025-03-01"}

@@ -173,6 +173,18 @@ def test_ages_are_not_stated_where_payments_match_too_little():
     )
 
 
+@pytest.mark.parametrize(("paid", "change"), [(729, 10.0), (730, None)])
+def test_days_to_pay_are_compared_with_the_year_before_the_last(paid, change):
+    result = aged(
+        invoice(100, "Invoice 1 to Deli", "10.00"),
+        payment(50, "Payment of invoice 1", "10.00"),
+        invoice(paid + 40, "Invoice 2 to Deli", "20.00"),
+        payment(paid, "Payment of invoice 2", "20.00"),
+    )
+    (row,) = result.days_to_pay.to_dict("records")
+    assert (None if math.isnan(row["change_days"]) else row["change_days"]) == change
+
+
 def test_days_to_pay_count_items_paid_in_whole():
     result = aged(
         invoice(100, "Invoice 1 to Deli", "300.00"),
