@@ -16,6 +16,8 @@ import accounting_analytics as aa
 from accounting_analytics.pack.pack_files import OutputFiles
 
 JANUARY = ("--period", "2025-01", "--output", "packs")
+CHANGES = ("--section", "income_statement", "--section", "changes")
+WITHOUT_PICTURES = ("--section", "income_statement")
 NAME = "harbor-lane_2025-01"
 FINGERPRINT = r"[0-9a-f]{64}"
 NOWHERE = "http://127.0.0.1:1"
@@ -88,7 +90,7 @@ def test_page_is_private_with_its_fingerprint_on_stderr(run_pack, folder):
 
 def test_page_compares_with_a_budget_file(run_pack, folder, tmp_path):
     (tmp_path / "budget.csv").write_text("ledger,month,amount\nExpenses,2025-01,100\n", encoding="utf-8")
-    run_pack(*JANUARY, "--budget", "budget.csv")
+    run_pack(*JANUARY, "--section", "budget", "--budget", "budget.csv")
     assert "Budget and actual" in folder.read(".html").decode()
 
 
@@ -117,7 +119,7 @@ def test_letters_missing_from_fonts_are_named_before_the_pdf(run_pack, folder, t
     rejected = "<selectfont><rejectfont><glob>*LastResort*</glob></rejectfont></selectfont>"
     fonts.write_text(f"<fontconfig>{folders}{rejected}</fontconfig>", encoding="utf-8")
     names = {"ACCOUNTING_ANALYTICS_COMPANY": "Söhne 東京", "FONTCONFIG_FILE": str(fonts)}
-    finished = run_pack(*JANUARY, "--pdf", **names)
+    finished = run_pack(*JANUARY, *WITHOUT_PICTURES, "--pdf", **names)
     assert "note: no font of this machine has '京東': the PDF has boxes" in finished.stderr
     assert (folder.folder / "söhne-東京_2025-01.pdf").exists()
 
@@ -137,7 +139,7 @@ def test_other_page_of_the_name_is_not_replaced(run_pack, old, assert_refused):
 
 
 def test_pack_of_local_books_needs_no_service(run, demo_books, tmp_path):
-    options = ("--period", "2025-03", "--output", "packs", "--books", demo_books, "--since", "0")
+    options = ("--period", "2025-03", "--output", "packs", "--books", demo_books, "--since", "0", *CHANGES)
     finished = run("pack", *options, ACCOUNTING_ANALYTICS_BASE_URL=NOWHERE)
     assert finished.stdout == "packs/pack_2025-03.html\n"
     page = (tmp_path / "packs" / "pack_2025-03.html").read_text(encoding="utf-8")
@@ -219,7 +221,7 @@ def wrong_service(settings, distortion, forwarding):
 
 
 def test_unreconciled_pack_says_so_and_exits_3(run_pack, old, wrong_service):
-    finished = run_pack(*JANUARY, base_url=wrong_service, code=3)
+    finished = run_pack(*JANUARY, *WITHOUT_PICTURES, base_url=wrong_service, code=3)
     assert finished.stdout == f"packs/{NAME}.html\n"
     title = rf"^Harbor Lane, Jan 2025: cash flow not proven; fingerprint {FINGERPRINT}$"
     assert re.search(title, finished.stderr, re.MULTILINE)
@@ -235,7 +237,7 @@ def test_empty_period_needs_permission(run_pack, tmp_path, assert_refused):
         run_pack(*options, code=3), "there are no line entries from 2030-05-01 to 2030-05-31", "--allow-empty"
     )
     assert [*(tmp_path / "packs").glob("*.html")] == []
-    run_pack(*options, "--allow-empty")
+    run_pack(*options, *WITHOUT_PICTURES, "--allow-empty")
     assert [path.name for path in (tmp_path / "packs").glob("*.html")] == ["harbor-lane_2030-05.html"]
 
 
@@ -287,7 +289,7 @@ def test_what_is_not_a_pack_or_fingerprint_exits_2(run, assert_refused, sent_pac
 
 
 def test_pack_in_thousands_is_verified_in_its_unit(run_pack, folder):
-    run_pack(*JANUARY, "--amounts-in", "k")
+    run_pack(*JANUARY, *WITHOUT_PICTURES, "--amounts-in", "k")
     assert b'<span data-field="amounts_in">thousands</span>' in folder.read(".html")
     assert aa.verify_pack(folder.path(".html")).verified
     run_pack(*JANUARY, "--amounts-in", "thousands", base_url=NOWHERE, code=2)
