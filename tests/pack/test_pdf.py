@@ -1,6 +1,7 @@
 """Pages printed by a browser: paper, heads and page numbers; nothing cut, nothing loaded, and every failure named."""
 
 import dataclasses
+import functools
 import re
 import subprocess
 import time
@@ -123,12 +124,23 @@ def require_kept_together(pages, html):
         assert not page.endswith(above) or page.endswith(captions), page[-200:]
 
 
+@pytest.fixture(scope="module")
+def with_note(demo_pack):
+    """Return a function that makes the pack with a note of so many lines, once for all papers."""
+
+    @functools.cache
+    def make(lines):
+        return dataclasses.replace(demo_pack, note=NOTES[lines], section_names=("summary", "income_statement"))
+
+    return make
+
+
 @pytest.mark.browser
 @pytest.mark.pdftotext
 @pytest.mark.parametrize("paper", [A4, LETTER], ids=["A4", "letter"])
 @pytest.mark.parametrize("lines", NOTES)
-def test_what_belongs_together_is_on_one_page(demo_pack, read, paper, lines):
-    pack = dataclasses.replace(demo_pack, note=NOTES[lines], section_names=("summary", "income_statement"))
+def test_what_belongs_together_is_on_one_page(with_note, read, paper, lines):
+    pack = with_note(lines)
     pages, sizes = read(print_on(paper, pack.html), pack.title)
     assert set(sizes) == {paper, paper[::-1]}
     require_kept_together(pages, pack.html)
