@@ -1,6 +1,7 @@
 """Optional programs, without which tests are skipped loudly or fail where everything is required; long counts."""
 
 import base64
+import functools
 import http.server
 import importlib.util
 import json
@@ -333,10 +334,22 @@ def requesting_once():
 
 
 @pytest.fixture(scope="session")
-def demo_pack(demo_company):
+def load_month(demo_company):
+    """Return a function that loads the demo's books of a month, with the reports of all periods of its pack."""
+    from accounting_analytics.pack.pack_periods import PackPeriods  # noqa: PLC0415 (most tests need no pack)
+
+    @functools.cache
+    def load(month):
+        periods = PackPeriods.around(aa.Period.parse(month, time_zone=demo_company.time_zone), 1)
+        return aa.load_books(demo_company.client, periods.this, reports=periods.compared().values(), progress=False)
+
+    return load
+
+
+@pytest.fixture(scope="session")
+def demo_pack(load_month):
     """Return the pack of May 2026, whose balances are sums since the books began."""
-    reports = ["2026-05", "2026-04", "2025-05", ("2026-01-01", "2026-05-31")]
-    return aa.monthly_pack(aa.load_books(demo_company.client, "2026-05", reports=reports, progress=False))
+    return aa.monthly_pack(load_month("2026-05"))
 
 
 FIRST_QUARTER = {"start_date": "2025-01-01", "end_date": "2025-03-31"}
