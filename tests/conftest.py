@@ -25,7 +25,6 @@ from chromium_and_jupyterlab import browser, lab, rendered  # noqa: F401 (fixtur
 
 import accounting_analytics as aa
 from accounting_analytics.client import http as client_http
-from accounting_analytics.loading import load_books
 
 sys.modules["rfc3987_syntax"] = None  # jsonschema does without it, and its grammar takes seconds
 TOKEN = "canary-token-value"
@@ -300,6 +299,8 @@ def requesting_once():
 
     Hundreds of tests load the demo company. Clients with a transport of their own load whole books each time.
     """
+    from accounting_analytics.loading import load_books  # noqa: PLC0415 (most tests load no books)
+
     answers, books, ports = {}, {}, set()
 
     def once(send):

@@ -13,15 +13,20 @@ DAYS = ("2025-01-01", "2026-05-31")
 
 
 @pytest.fixture(scope="session")
-def ledgers(demo_company):
-    """Return the demo company's chart of accounts until May."""
-    return aa.discover_ledgers(demo_company.client, *DAYS)
+def books_until_may(demo_company):
+    return aa.load_books(demo_company.client, DAYS, reports=[], progress=False)
 
 
 @pytest.fixture(scope="session")
-def demo_lines(demo_company, ledgers):
+def ledgers(books_until_may):
+    """Return the demo company's chart of accounts until May."""
+    return books_until_may.ledgers
+
+
+@pytest.fixture(scope="session")
+def demo_lines(books_until_may):
     """Return the demo company's line entries until May."""
-    return aa.load_line_entries(demo_company.client, ledgers["id"], *DAYS)
+    return books_until_may.lines
 
 
 @pytest.fixture(scope="session")
@@ -43,6 +48,6 @@ class DemoBooks(NamedTuple):
 def demo_books(demo_company):
     """Return the demo books, loaded from their first day to their last."""
     client, days = demo_company.client, (str(demo_company.start_date), str(demo_company.end_date))
-    ledgers = aa.discover_ledgers(client, *days, progress=False)
-    lines = aa.load_line_entries(client, ledgers["id"], *days, progress=False)
+    books = aa.load_books(client, days, reports=[], progress=False)
+    ledgers, lines = books.ledgers, books.lines
     return DemoBooks(client, days, ledgers, lines, naive_books(ledgers, lines, demo_company.time_zone))
