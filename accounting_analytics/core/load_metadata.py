@@ -2,6 +2,9 @@
 
 A pandas frame carries the metadata in ``attrs["load"]``, an Arrow table in the metadata of its schema. If a frame has
 no metadata, this package did not load it, or an engine dropped the metadata: nothing is known about the load.
+
+pandas copies `attrs` at each step, one value after the other. What has a value for each ledger is therefore one JSON
+text: ``ledgers`` and ``sums``.
 """
 
 from __future__ import annotations

@@ -148,8 +148,9 @@ class Table(pandera.DataFrameModel):
             An amount is not a whole number of minor units.
         """
         exact = cls.checked_exact(frame, scale=scale)
-        table = cls.from_exact(exact.frame, exact.scale)
-        table.attrs |= frame.attrs | {"notes": tuple(dict.fromkeys([*frame.attrs.get("notes", ()), *exact.notes]))}
+        table = cls.with_floats(exact.frame)
+        notes = tuple(dict.fromkeys([*frame.attrs.get("notes", ()), *exact.notes]))
+        table.attrs = {"scale": exact.scale} | frame.attrs | {"notes": notes}
         return table
 
     @classmethod
@@ -197,11 +198,13 @@ class Table(pandera.DataFrameModel):
     @classmethod
     def require_valid(cls, frame: pd.DataFrame) -> pd.DataFrame:
         """Return `frame` if it is valid, else raise an error that names columns and rules."""
+        valid = frame.copy(deep=False)
+        valid.attrs = {"scale": frame.attrs.get("scale", DEFAULT_SCALE)}  # each column that is checked copies them
         try:
-            valid = pd.DataFrame(cls.validate(frame, lazy=True))
+            valid = pd.DataFrame(cls.validate(valid, lazy=True, inplace=True))
         except SchemaErrors as error:
             raise FrameError(f"{cls.__name__} is not valid: {_failures(error)}") from None
-        valid.attrs = frame.attrs  # pandas does not copy the attrs
+        valid.attrs = frame.attrs
         return valid
 
     @classmethod

@@ -7,6 +7,7 @@ moment is the same for all windows. So lines of any day that were added, moved o
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -114,9 +115,9 @@ def load_line_entries(
     -------
     DataFrame
         :class:`~accounting_analytics.schemas.LineEntries`, ordered by (datetime, id). ``attrs["notes"]`` lists values
-        that were normalized, ``attrs["load"]`` holds the metadata of the load: ledgers, period, windows, complete or
-        not, `consistency`, the days whose lines are those of one moment (``verified``, empty for ``"newest"``), and the
-        instant in UTC from which on they were read (``read_at``).
+        that were normalized, ``attrs["load"]`` holds the metadata of the load: ``ledgers`` (a JSON text of the days
+        of each), period, windows, complete or not, `consistency`, the days whose lines are those of one moment
+        (``of_one_moment``), and the instant in UTC from which on they were read (``read_at``).
 
     Raises
     ------
@@ -204,16 +205,16 @@ class LoadedWindows:
     missing: tuple[MissingWindow, ...] = ()
 
     def metadata(self, line_count: int) -> dict[str, Any]:
-        """Describe the load, with short texts, because pandas copies them often."""
+        """Describe the load."""
         requested = self.request.as_json()
         ledger_ids = requested.pop("ledger_ids")
         filters = {name: requested.pop(name) for name in self.request.filters}
+        read = _days_by_ledger((finished.window for finished in self.windows), self.request.period)
         return {
             **requested,
             "filters": {name: value for name, value in filters.items() if value is not None},
             "complete": not self.missing,
-            "ledgers": dict.fromkeys(ledger_ids, "")
-            | _days_by_ledger((finished.window for finished in self.windows), self.request.period),
+            "ledgers": json.dumps(dict.fromkeys(ledger_ids, "") | read),
             "missing": _days_by_ledger((missing.window for missing in self.missing), self.request.period),
             "consistency": "newest" if self.request.verified is None else "all",
             "read_at": min((finished.read_at.isoformat() for finished in self.windows), default=""),

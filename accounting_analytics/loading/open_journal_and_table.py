@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
@@ -298,7 +299,7 @@ def books_of_file(
         "scale": read.options.scale,
         "filters": {},
         "complete": True,
-        "ledgers": dict.fromkeys(ledgers["id"], covered),
+        "ledgers": json.dumps(dict.fromkeys(ledgers["id"], covered)),
         "missing": {},
         "consistency": "all",
         "of_one_moment": covered,

@@ -70,7 +70,7 @@ def load_metadata(count: int, days: Period, ledger_ids: Iterable[str], scale: in
         "scale": scale,
         "filters": {},
         "complete": True,
-        "ledgers": dict.fromkeys(ledger_ids, covered),
+        "ledgers": json.dumps(dict.fromkeys(ledger_ids, covered)),
         "missing": {},
         "consistency": "combined",
         "of_one_moment": "not checked",

@@ -95,7 +95,7 @@ def read_scanned(engine: str, folder: Path, session: Any) -> aa.Books:
     load = {
         "start_date": "2019-12-31", "end_date": "2024-12-31", "books_start": "2019-12-31", "time_zone": ZONE,
         "scale": 2, "filters": {}, "complete": True, "missing": {}, "lines": parquet.metadata.num_rows,
-        "ledgers": {f"led_{number}": days for number in range(len(TYPES))},
+        "ledgers": json.dumps({f"led_{number}": days for number in range(len(TYPES))}),
     }  # fmt: skip
     if engine == "pandas":
         frame = pd.read_parquet(path, columns=COLUMNS).astype({"signed_amount": "float64"})

@@ -8,6 +8,7 @@ without sections, totals or entries. It prints medians and asserts nothing.
 from __future__ import annotations
 
 import argparse
+import json
 import statistics
 import tempfile
 import time
@@ -49,7 +50,7 @@ def read_books(folder: Path, lines: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         "complete": True,
         "missing": {},
         "lines": len(frame),
-        "ledgers": {f"led_{number}": f"{START}/{END}" for number in range(len(TYPES))},
+        "ledgers": json.dumps({f"led_{number}": f"{START}/{END}" for number in range(len(TYPES))}),
     }
     return frame, read_ledgers(folder)
 

@@ -28,7 +28,7 @@ METADATA = {
     "time_zone": "Europe/Berlin",
     "filters": {},
     "complete": True,
-    "ledgers": {"led_1": "2025-03-01/2025-03-31"},
+    "ledgers": '{"led_1": "2025-03-01/2025-03-31"}',
     "missing": {},
     "lines": 2,
 }

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import itertools
+import json
 
 import httpx
 import pytest
@@ -74,13 +75,23 @@ def test_load_metadata_has_ledgers_days_filters_and_windows(connected, make_ledg
     client = connected(service)
     frame = aa.load_line_entries(client, ["led_1", "led_2"], *MARCH, time_zone="America/New_York", is_cashflow=True)
     load = frame.attrs["load"]
+    days = json.loads(load["ledgers"])
     assert (load["complete"], load["missing"], load["filters"]) == (True, {}, {"is_cashflow": True})
     assert (load["start_date"], load["end_date"], load["time_zone"]) == (*MARCH, "America/New_York")
-    assert load["ledgers"]["led_2"] == "/".join(MARCH)
-    windows = [tuple(map(dt.date.fromisoformat, one.split("/"))) for one in load["ledgers"]["led_1"].split()]
+    assert days["led_2"] == "/".join(MARCH)
+    windows = [tuple(map(dt.date.fromisoformat, one.split("/"))) for one in days["led_1"].split()]
     assert windows[0][0] == dt.date(2025, 3, 1)
     assert windows[-1][1] == dt.date(2025, 3, 31)
     assert all(one[1] + dt.timedelta(days=1) == two[0] for one, two in itertools.pairwise(windows))
+
+
+def test_metadata_that_pandas_copies_at_each_step_does_not_grow_with_ledgers(connected, make_ledgers, spread):
+    def count_values(count):
+        ledgers = {f"led_{number}": {"2025-03-01": 1} for number in range(count)}
+        frame = aa.load_line_entries(connected(make_ledgers(spread(ledgers))), [*ledgers], *MARCH)
+        return sum(len(value) if isinstance(value, dict) else 1 for value in frame.attrs["load"].values())
+
+    assert count_values(12) == count_values(1)
 
 
 @pytest.mark.parametrize(("code", "helps"), [(400, False), (401, False), (403, False), (404, False), (503, True)])
@@ -97,4 +108,4 @@ def test_loading_again_is_advised_where_it_helps(connected, tmp_path, code, help
 def test_a_load_of_one_day_names_it(connected, make_ledgers, spread):
     service = make_ledgers(spread({"led_1": {"2025-03-01": 3}}))
     frame = aa.load_line_entries(connected(service), ["led_1"], "2025-03-01", "2025-03-01")
-    assert frame.attrs["load"]["ledgers"] == {"led_1": "2025-03-01/2025-03-01"}
+    assert json.loads(frame.attrs["load"]["ledgers"]) == {"led_1": "2025-03-01/2025-03-01"}

@@ -116,7 +116,7 @@ METADATA = {
     "time_zone": "UTC",
     "filters": {},
     "complete": True,
-    "ledgers": {"bank": "2025-03-01/2025-03-15 2025-03-16/2025-03-31", "rent": "2025-03-01/2025-03-31"},
+    "ledgers": '{"bank": "2025-03-01/2025-03-15 2025-03-16/2025-03-31", "rent": "2025-03-01/2025-03-31"}',
     "missing": {},
     "lines": len(LINES),
 }
@@ -190,7 +190,7 @@ def test_what_was_verified_is_stated():
 @pytest.mark.parametrize("opposing", [True, False])
 def test_ledgers_that_cannot_be_balanced_are_named_first(opposing):
     loaded = loaded_frame(
-        ledgers={"bank": "2025-03-01/2025-03-31"}, lines=2, consistency="all", of_one_moment="/".join(MARCH)
+        ledgers='{"bank": "2025-03-01/2025-03-31"}', lines=2, consistency="all", of_one_moment="/".join(MARCH)
     )
     bank = loaded[loaded["ledger_id"] == "bank"]
     if opposing:
@@ -247,7 +247,7 @@ def test_unchecked_claims_are_stated():
     ],
 )
 def test_days_without_a_window_are_named(windows, days):
-    certificate = certified(loaded_frame(ledgers=METADATA["ledgers"] | {"rent": windows}))
+    certificate = certified(loaded_frame(ledgers=json.dumps(json.loads(METADATA["ledgers"]) | {"rent": windows})))
     assert failed(certificate) == [0, 0, 0, 1, 0, 0, 0]
     assert days in certificate.summary()
     assert "rent" in certificate.summary()

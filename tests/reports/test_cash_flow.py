@@ -300,7 +300,7 @@ def test_totals_alone_are_those_of_the_whole_report(engine, tmp_path):
 def stating(lines, count, time_zone="UTC"):
     """Return the lines, stating a load of so many lines."""
     load = {"start_date": "2000-01-01", "end_date": "2030-12-31", "time_zone": time_zone}
-    lines.attrs["load"] = load | {"complete": True, "filters": {}, "ledgers": {}, "lines": count}
+    lines.attrs["load"] = load | {"complete": True, "filters": {}, "ledgers": "{}", "lines": count}
     return lines
 
 

@@ -7,6 +7,7 @@ If an amount, a day or a ledger is changed in the frame, one of these three valu
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
@@ -42,11 +43,6 @@ class LedgerSum(NamedTuple):
     lines: int
     units: int
     instants: int
-
-    @classmethod
-    def parse(cls, text: str) -> LedgerSum:
-        """Read a sum from the metadata of a load."""
-        return cls(*map(int, text.split()))
 
 
 class MonthProof(NamedTuple):
@@ -121,7 +117,7 @@ class Extent(NamedTuple):
         return cls(
             loaded_period(metadata),
             is_stated=True,
-            windows=metadata["ledgers"],
+            windows=json.loads(metadata["ledgers"]),
             entries="cash" if filters else "all",
             missing={} if metadata["complete"] else dict(metadata["missing"]),
             rows=int(metadata["lines"]),
@@ -154,14 +150,8 @@ class Extent(NamedTuple):
 
 
 def attach_load_metadata(frame: pd.DataFrame, metadata: Mapping[str, Any]) -> None:
-    """Attach the metadata of a load, with sums that identify its lines.
-
-    The sums are short texts, because pandas copies the metadata with every frame.
-    """
-    sums = {
-        ledger_id: " ".join(map(str, ledger_sum)) for ledger_id, ledger_sum in _sums(frame, metadata["scale"]).items()
-    }
-    frame.attrs["load"] = {**metadata, "sums": sums}
+    """Attach the metadata of a load, with sums that identify its lines."""
+    frame.attrs["load"] = {**metadata, "sums": json.dumps(_sums(frame, metadata["scale"]))}
 
 
 def changed_row_count(line_entries: Any) -> int:  # noqa: ANN401 (any frame)
@@ -184,7 +174,7 @@ def reasons_of_frame(line_entries: Any) -> tuple[str, ...]:  # noqa: ANN401 (any
     return (change,) if change else ()
 
 
-def _describe_change(line_entries: Any, stated: Mapping[str, str], scale: int) -> str:  # noqa: ANN401 (any frame)
+def _describe_change(line_entries: Any, stated: str, scale: int) -> str:  # noqa: ANN401 (any frame)
     """Say how lines differ from the loaded lines, or return ""."""
     lines = line_entries.select(_COLUMNS).to_pandas() if isinstance(line_entries, pa.Table) else line_entries
     if not isinstance(lines, pd.DataFrame) or any(name not in lines for name in _COLUMNS):
@@ -193,7 +183,7 @@ def _describe_change(line_entries: Any, stated: Mapping[str, str], scale: int) -
         found = _sums(lines, scale)
     except (AccountingAnalyticsError, pa.ArrowInvalid):  # the calculation refuses such an amount, and says why
         return ""
-    loaded = {ledger_id: LedgerSum.parse(text) for ledger_id, text in stated.items()}
+    loaded = {ledger_id: LedgerSum(*numbers) for ledger_id, numbers in json.loads(stated).items()}
     none = LedgerSum(0, 0, 0)
     differing = [
         ledger_id for ledger_id in {**loaded, **found} if found.get(ledger_id, none) != loaded.get(ledger_id, none)

@@ -393,7 +393,7 @@ def test_days_that_nothing_states_or_is_in_are_noted(demo_lines, ledgers):
 def test_days_without_entries_are_noted(demo_lines, ledgers):
     nothing = demo_lines.iloc[:0].copy()
     nothing.attrs = demo_lines.attrs | {
-        "load": demo_lines.attrs["load"] | {"lines": 0, "sums": {}, "end_date": "2026-12-31"}
+        "load": demo_lines.attrs["load"] | {"lines": 0, "sums": "{}", "end_date": "2026-12-31"}
     }
     statement = aa.income_statement(aa.Books(nothing, ledgers), columns=["2026-05"])
     assert statement.notes[0] == "There are no line entries in these days."
