@@ -77,30 +77,37 @@ def test_bare_dates_are_noon_and_offsets_are_used(write, written, time_zone, ins
     assert entry.datetime == dt.datetime.fromisoformat(instant)
 
 
+NEW_YORK = "America/New_York"
 NOT_AN_INSTANT = (
     *("2025-02-29", "02/01/2025", "2025-W01-1", "20250102", "2025-01-02T10:00:00.123456789"),
     *("2025-01-02T24:00", "2025-01-02T23:59:60", "1735819200", ""),
 )
 
 
-def test_invalid_and_ambiguous_times_are_refused_by_line(write):
-    new_york = "America/New_York"
-    for written, message, zone in (
-        *((written, "not a date or time", new_york) for written in NOT_AN_INSTANT),
-        ("2025-03-09T02:30:00", f"does not exist in {new_york}", new_york),
-        ("2025-11-02T01:30:00", f"occurs twice in {new_york}", new_york),
-        ("0001-01-01T00:00:00+14:00", "outside the calendar", new_york),
+@pytest.mark.parametrize(
+    ("written", "message", "zone"),
+    [
+        *((written, "not a date or time", NEW_YORK) for written in NOT_AN_INSTANT),
+        ("2025-03-09T02:30:00", f"does not exist in {NEW_YORK}", NEW_YORK),
+        ("2025-11-02T01:30:00", f"occurs twice in {NEW_YORK}", NEW_YORK),
+        ("0001-01-01T00:00:00+14:00", "outside the calendar", NEW_YORK),
         ("2011-12-30", "does not exist in Pacific/Apia", "Pacific/Apia"),
-    ):
-        with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): datetime .*{message}"):
-            read_books(write(pair(datetime=written)), ReadOptions(time_zone=zone))
-    for name in ("Mars/Olympus", "localtime"):
-        with pytest.raises(PeriodError, match=name):
-            read_books(write(pair()), ReadOptions(time_zone=name))
+    ],
+)
+def test_invalid_and_ambiguous_times_are_refused_by_line(write, written, message, zone):
+    with pytest.raises(ImportRefusedError, match=rf"(line 2|row 1): datetime .*{message}"):
+        read_books(write(pair(datetime=written)), ReadOptions(time_zone=zone))
 
 
-def test_amounts_are_exact_and_negative_ones_change_sides(write):
-    for side, amount, expected in (
+@pytest.mark.parametrize("name", ["Mars/Olympus", "localtime"])
+def test_unknown_time_zones_are_refused(write, name):
+    with pytest.raises(PeriodError, match=name):
+        read_books(write(pair()), ReadOptions(time_zone=name))
+
+
+@pytest.mark.parametrize(
+    ("side", "amount", "expected"),
+    [
         ("debit", "12.30", 1230),
         ("credit", "-12.3", 1230),
         ("debit", "-0.01", -1),
@@ -108,15 +115,22 @@ def test_amounts_are_exact_and_negative_ones_change_sides(write):
         ("debit", "12.50000", 1250),
         ("debit", "-0", 0),
         ("debit", "1234567890123456.78", 123_456_789_012_345_678),
-    ):
-        opposite = "credit" if side == "debit" else "debit"
-        rows = [row(debit_credit=side, amount=amount), row(debit_credit=opposite, amount=amount, ledger="equity:other")]
-        first, second = lines_of_file(write(rows))
-        assert first.units == expected == -second.units
-    refused = ["", "1,000.00", "$5", "NaN", "Infinity", "1e400", "0.30000000000000004", "12.345", "1_0", "٣", " 5"]
-    for amount in refused:
-        with pytest.raises(ImportRefusedError, match=r"(line 2|row 1): .*; (line 3|row 2): "):
-            read_books(write(pair(amount=amount)))
+    ],
+)
+def test_amounts_are_exact_and_negative_ones_change_sides(write, side, amount, expected):
+    opposite = "credit" if side == "debit" else "debit"
+    rows = [row(debit_credit=side, amount=amount), row(debit_credit=opposite, amount=amount, ledger="equity:other")]
+    first, second = lines_of_file(write(rows))
+    assert first.units == expected == -second.units
+
+
+@pytest.mark.parametrize(
+    "amount",
+    ["", "1,000.00", "$5", "NaN", "Infinity", "1e400", "0.30000000000000004", "12.345", "1_0", "٣", " 5"],
+)
+def test_texts_that_are_not_amounts_are_refused_by_line(write, amount):
+    with pytest.raises(ImportRefusedError, match=r"(line 2|row 1): .*; (line 3|row 2): "):
+        read_books(write(pair(amount=amount)))
 
 
 def test_invalid_fields_are_refused_on_every_line(write):

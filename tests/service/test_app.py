@@ -78,10 +78,10 @@ def test_a_token_is_valid_for_its_own_instance_only(books, make_books):
     assert (response.status_code, response.json()["detail"][0]["loc"]) == (422, ["header", "service-instance-id"])
 
 
-def test_unknown_paths_are_json_404(books):
-    for path in ("/", "/v0", "/v1/ledgers", "/v0/ledgers/", "/docs", "/v0/ledgers/a%2Fb/line-entries"):
-        response = books.request("GET", path, params=DAYS, follow_redirects=False)
-        assert (response.status_code, set(response.json())) == (404, ERROR)
+@pytest.mark.parametrize("path", ["/", "/v0", "/v1/ledgers", "/v0/ledgers/", "/docs", "/v0/ledgers/a%2Fb/line-entries"])
+def test_unknown_paths_are_json_404(books, path):
+    response = books.request("GET", path, params=DAYS, follow_redirects=False)
+    assert (response.status_code, set(response.json())) == (404, ERROR)
 
 
 def test_other_methods_are_json_405(books):

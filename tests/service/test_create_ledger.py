@@ -133,15 +133,31 @@ AWKWARD_CODE = st.text("019Zz-\u00e9\U0001f4b6" + LAST, min_size=1, max_size=20)
 ACCOUNT = {"name": "x", "editable": False, "financial_account_type": "bank_account"}
 
 
-def test_next_sort_code_is_counted_up_then_lengthened():
-    for siblings, expected in (
-        ([], "10010"), (["10010", "10002"], "10020"), (["19990"], "199900010"), (["1999", "10"], "19990010"),
-        (["9"], "90010"), (["12ab"], "12ab0010"), (["1-7"], "1-70010"), (["1-007"], "1-010"),
-        (["1" + "z" * 16], "1" + "z" * 16 + "001"), (["1" + "z" * 18], "1" + "z" * 18 + "0"), (["9" * 20], "9" * 20),
-    ):  # fmt: skip
-        assert next_sort_code(siblings, "asset") == expected
-    for parent, expected in (("10020", "1002010"), ("1" * 18, "1" * 18 + "10"), ("1" * 19, "1" * 17 + "20")):
-        assert next_sort_code([], "asset", parent) == expected
+@pytest.mark.parametrize(
+    ("siblings", "expected"),
+    [
+        ([], "10010"),
+        (["10010", "10002"], "10020"),
+        (["19990"], "199900010"),
+        (["1999", "10"], "19990010"),
+        (["9"], "90010"),
+        (["12ab"], "12ab0010"),
+        (["1-7"], "1-70010"),
+        (["1-007"], "1-010"),
+        (["1" + "z" * 16], "1" + "z" * 16 + "001"),
+        (["1" + "z" * 18], "1" + "z" * 18 + "0"),
+        (["9" * 20], "9" * 20),
+    ],
+)
+def test_next_sort_code_is_counted_up_then_lengthened(siblings, expected):
+    assert next_sort_code(siblings, "asset") == expected
+
+
+@pytest.mark.parametrize(
+    ("parent", "expected"), [("10020", "1002010"), ("1" * 18, "1" * 18 + "10"), ("1" * 19, "1" * 17 + "20")]
+)
+def test_first_sort_code_below_a_parent_begins_with_its_own(parent, expected):
+    assert next_sort_code([], "asset", parent) == expected
 
 
 @given(st.lists(st.none() | ANY_CODE | AWKWARD_CODE, min_size=1, max_size=40))

@@ -211,14 +211,17 @@ def test_errors_while_posting_change_nothing(store, instance_id, table):
     assert len(rows_of(store, "journal_entries")) == 1
 
 
-def test_invalid_cash_patterns_are_refused(store, instance_id, table):
-    for cash, message in (
+@pytest.mark.parametrize(
+    ("cash", "message"),
+    [
         ("assets:cash", "'assets:cash' matches no account; the accounts are assets:bank, expenses:premises:rent"),
         ("*", "a cash pattern matches 'expenses:premises:rent': only assets and liabilities can be cash"),
         ("assets", "matches no account"),
-    ):
-        with pytest.raises(ImportRefusedError, match=message):
-            import_books(store, instance_id, table(RENT), cash=[cash])
+    ],
+)
+def test_invalid_cash_patterns_are_refused(store, instance_id, table, cash, message):
+    with pytest.raises(ImportRefusedError, match=message):
+        import_books(store, instance_id, table(RENT), cash=[cash])
 
 
 def test_transactions_outside_cash_accounts_are_refused(store, instance_id, table):

@@ -30,9 +30,9 @@ from accounting_analytics.service.instances import (
 from accounting_analytics.service.ledgers import list_ledgers, rename_ledger
 
 
-def test_bad_instances_are_refused(store):
-    create_instance(store, NewInstance(id="books"))
-    for options, error, message in (
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
         ({"tier": 4}, InputError, "tier"),
         ({"scale": 11}, AmountError, "scale"),
         ({"localtime": "Mars/Olympus"}, PeriodError, "Mars/Olympus"),
@@ -41,9 +41,12 @@ def test_bad_instances_are_refused(store):
         ({"id": "a/b"}, InputError, "cannot be used"),
         ({"id": "büro"}, PostingRefusedError, "header"),
         ({"id": " acme"}, PostingRefusedError, "header"),
-    ):
-        with pytest.raises(error, match=message):
-            create_instance(store, NewInstance(**options))
+    ],
+)
+def test_bad_instances_are_refused(store, options, error, message):
+    create_instance(store, NewInstance(id="books"))
+    with pytest.raises(error, match=message):
+        create_instance(store, NewInstance(**options))
     assert len(store.instances()) == 1
 
 

@@ -55,10 +55,9 @@ def test_every_expansion(books):
     assert first["ledger"]["parent"]["parent"] is None
 
 
-def test_a_line_belongs_to_its_local_day(make_books):
-    books = make_books(localtime="America/New_York")
-    category = books.category()
-    for zone, instant, day in (
+@pytest.mark.parametrize(
+    ("zone", "instant", "day"),
+    [
         ("America/New_York", "2025-03-09T04:59:59Z", "2025-03-08"),
         ("America/New_York", "2025-03-09T05:00:00Z", "2025-03-09"),
         ("America/New_York", "2025-03-10T03:59:59.999999Z", "2025-03-09"),
@@ -70,18 +69,22 @@ def test_a_line_belongs_to_its_local_day(make_books):
         ("America/St_Johns", "2006-10-29T02:45:00Z", "2006-10-28"),
         ("Pacific/Apia", "2011-12-30T10:00:00Z", "2011-12-31"),
         ("localtime", "2025-06-01T03:59:59Z", "2025-05-31"),
-    ):
-        bank = books.bank()
-        books.post(instant, (bank, 1), (category, -1))
-        date = dt.date.fromisoformat(day)
-        for offset in (-1, 0, 1):
-            near = (date + dt.timedelta(days=offset)).isoformat()
-            for start, end, is_listed in (
-                (near, near, offset == 0),
-                ("0001-01-01", near, offset >= 0),
-                (near, "9999-12-31", offset <= 0),
-            ):
-                assert len(books.lines(bank, start, end, time_zone=zone)["records"]) == is_listed, (zone, start, end)
+    ],
+)
+def test_a_line_belongs_to_its_local_day(make_books, zone, instant, day):
+    books = make_books(localtime="America/New_York")
+    category = books.category()
+    bank = books.bank()
+    books.post(instant, (bank, 1), (category, -1))
+    date = dt.date.fromisoformat(day)
+    for offset in (-1, 0, 1):
+        near = (date + dt.timedelta(days=offset)).isoformat()
+        for start, end, is_listed in (
+            (near, near, offset == 0),
+            ("0001-01-01", near, offset >= 0),
+            (near, "9999-12-31", offset <= 0),
+        ):
+            assert len(books.lines(bank, start, end, time_zone=zone)["records"]) == is_listed, (zone, start, end)
 
 
 @pytest.fixture

@@ -40,9 +40,11 @@ def test_the_days_of_a_dst_month_add_up(make_books, zone):
     assert shown == whole["cash_flow_ledgers"][0]["lines"]
 
 
-def test_tags_need_tier_3(make_books):
-    for tier, status, code in ((1, 403, "tier_required"), (2, 403, "tier_required"), (3, 404, "tag_not_found")):
-        books = make_books(tier=tier)
-        assert books.report(status=status, tag_ids="nothing")["error_code"] == code
-        assert books.report()["ending_cash_balance"] == 0
-        assert books.lines(books.bank(), status=404, tag_ids="nothing")["error_code"] == "tag_not_found"
+@pytest.mark.parametrize(
+    ("tier", "status", "code"), [(1, 403, "tier_required"), (2, 403, "tier_required"), (3, 404, "tag_not_found")]
+)
+def test_tags_need_tier_3(make_books, tier, status, code):
+    books = make_books(tier=tier)
+    assert books.report(status=status, tag_ids="nothing")["error_code"] == code
+    assert books.report()["ending_cash_balance"] == 0
+    assert books.lines(books.bank(), status=404, tag_ids="nothing")["error_code"] == "tag_not_found"

@@ -145,17 +145,20 @@ def test_tokens_are_stored_hashed(store, path):
         assert hashlib.sha256(secret.encode()).digest() in stored
 
 
-def test_constraints_are_those_of_the_database(store):
-    for change in (
+@pytest.mark.parametrize(
+    "change",
+    [
         "UPDATE line_entries SET units = -units WHERE debit_credit = 'debit'",
         "UPDATE line_entries SET units = 1000000000000000000 WHERE debit_credit = 'debit'",
         "UPDATE line_entries SET ledger_pk = 99",
         "UPDATE line_entries SET journal_entry_pk = 99",
         "INSERT INTO tag_groups (pk, instance_pk, id, name) VALUES (1, 1, 'a', 'x'), (2, 1, 'a', 'y')",
         "DELETE FROM ledgers",
-    ):
-        with pytest.raises(IntegrityError, match="constraint failed"), store.writing() as connection:
-            connection.exec_driver_sql(change)
+    ],
+)
+def test_constraints_are_those_of_the_database(store, change):
+    with pytest.raises(IntegrityError, match="constraint failed"), store.writing() as connection:
+        connection.exec_driver_sql(change)
 
 
 def test_readers_see_one_snapshot_while_a_writer_commits(store):

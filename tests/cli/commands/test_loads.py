@@ -175,19 +175,25 @@ def test_file_of_parents_is_read_as_spreadsheets_write_it(tmp_path, content):
     assert read_parents(tmp_path / "parents.csv") == {"led_1": "led_2", "led_2": None}
 
 
-def test_malformed_files_of_parents_are_refused_with_the_row(tmp_path):
-    form = "expected is a CSV file or an Excel workbook with the columns ledger_id and parent_id"
-    for content, message in (
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
         ("id,parent\na,b\n", "the first row lacks ledger_id, parent_id; it has 2 other columns, first 'id'"),
         ("ledger_id,parent_id\n,b\n", "row 2: ledger_id: the cell is empty"),
         ("ledger_id,parent_id\na,b\n\na,c\n", "row 4: ledger 'a' occurs more than once"),
         ("ledger_id,parent_id\na,a\n", "row 2: ledger 'a' is its own parent"),
-    ):
-        (tmp_path / "p.csv").write_text(content, encoding="utf-8")
-        with pytest.raises(InputError, match=r"^--parents: .*p\.csv") as refused:
-            read_parents(tmp_path / "p.csv")
-        assert message in str(refused.value)
-        assert form in str(refused.value)
-    for name in ("missing.csv", "."):
-        with pytest.raises(InputError, match="--parents"):
-            read_parents(tmp_path / name)
+    ],
+)
+def test_malformed_files_of_parents_are_refused_with_the_row(tmp_path, content, message):
+    (tmp_path / "p.csv").write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=r"^--parents: .*p\.csv") as refused:
+        read_parents(tmp_path / "p.csv")
+    assert message in str(refused.value)
+    form = "expected is a CSV file or an Excel workbook with the columns ledger_id and parent_id"
+    assert form in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "."])
+def test_files_of_parents_that_cannot_be_read_are_refused(tmp_path, name):
+    with pytest.raises(InputError, match="--parents"):
+        read_parents(tmp_path / name)

@@ -92,16 +92,22 @@ def test_flows_of_an_unknown_account_belong_to_the_one_that_moved_most(quarter):
     assert several > 10
 
 
-def test_balances_are_those_of_the_report(database, quarter):
-    report = quarter.reports[0].exact()
-    for query, table in (
+@pytest.mark.parametrize(
+    ("query", "table"),
+    [
         ("select cash_ledger_id, opening_balance from fact_daily_balance where date = '2025-01-01'", "starting"),
         ("select cash_ledger_id, closing_balance from fact_daily_balance where date = '2025-03-31'", "ending"),
         ("select cash_ledger_id, starting_balance from fact_period_balance where month = '2025-01'", "starting"),
         ("select cash_ledger_id, ending_balance from fact_period_balance where month = '2025-03'", "ending"),
-    ):
-        balances = getattr(report, f"{table}_balances")
-        assert dict(rows(database, query)) == dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
+    ],
+)
+def test_balances_are_those_of_the_report(database, quarter, query, table):
+    balances = getattr(quarter.reports[0].exact(), f"{table}_balances")
+    assert dict(rows(database, query)) == dict(zip(balances["ledger_id"], balances["cash_balance"], strict=True))
+
+
+def test_each_day_has_the_balance_of_each_cash_ledger(database, quarter):
+    report = quarter.reports[0].exact()
     assert rows(database, "select count(*) from fact_daily_balance") == [(90 * len(report.ending_balances),)]
 
 
