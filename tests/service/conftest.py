@@ -33,6 +33,11 @@ from accounting_analytics.service.stored_values import CHANGES, AuditRow
 ON_THE_WEB = {"test_app", "test_attacks", "test_interface_requests", "test_openapi"}
 
 
+def pytest_configure(config):
+    """Load the plugin of schemathesis, which only these tests need."""
+    config.pluginmanager.import_plugin("schemathesis.pytest.plugin")
+
+
 class Books:
     """Books of one instance, posted in Python and read over HTTP."""
 
