@@ -131,6 +131,12 @@ def test_shell_commands_of_the_service_run(run_commands):
     run_commands(commands(GUIDES["service"]))
 
 
+def test_sample_files_are_imported_as_their_readme_says(run_commands, checkout):
+    commands = re.findall(rf"`({PROGRAM} import [^`]+)`", (checkout / "data" / "README.md").read_text(encoding="utf-8"))
+    assert len(commands) == 2
+    run_commands(commands)
+
+
 def test_readme_and_guides_have_commands():
     assert len(commands(README)) == len(blocks(README, "sh")[1].splitlines()) == 6
     assert len([command for text in SHORTER_GUIDES for command in commands(text)]) >= 8

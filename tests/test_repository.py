@@ -56,6 +56,11 @@ def test_no_registry_addresses_or_machine_paths(tracked):
     assert found == []
 
 
+def test_no_file_has_marks_of_an_unfinished_merge(tracked):
+    marks = re.compile(r"^(<{7}|={7}|>{7})( |$)", re.MULTILINE)
+    assert [path.name for path in tracked if marks.search(path.read_text(encoding="utf-8", errors="replace"))] == []
+
+
 def test_notebooks_carry_no_outputs():
     notebooks = sorted((PROJECT / "notebooks").glob("*.ipynb"))
     assert notebooks
