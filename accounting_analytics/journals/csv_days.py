@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 DATE_ORDERS = ("day month year", "month day year", "year month day")
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
 _DAY = re.compile(r"(\w+)([./ -]) ?(\w+),?\2 ?(\w+)")
 _COMPACT = {"year month day": r"(\d{4})(\d\d)(\d\d)", "day month year": r"(\d\d)(\d\d)(\d{4})"}
 _COMPACT["month day year"] = _COMPACT["day month year"]
 _WEEKDAY = re.compile(r"(mon|tues?|wed(nes)?|thu(rs)?|fri|sat(ur)?|sun)(day)?[.,]? ", re.IGNORECASE)
 _TIME = re.compile(r"(?:T|,? )(\d{1,2}):(\d\d)(?::(\d\d)(?:\.\d+)?)? ?([AaPp][Mm])? ?(Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?$")
+_SHORTEST_NAME = 3
 _FIRST_OF_1900 = 69
 _NOON = 12
 _MAX_MOMENTS = 10_000
@@ -73,7 +77,7 @@ def _offset(text: str | None) -> dt.tzinfo | None:
 
 
 def _read_day(text: str, order: str) -> dt.date | None:
-    """Read a day from ordered parts or digits, with English month names."""
+    """Read a day from three parts, or eight digits; a month may be an English name of three letters or more."""
     text = _WEEKDAY.sub("", text, count=1)
     compact = re.fullmatch(_COMPACT[order], text)
     match = compact or _DAY.fullmatch(text)
@@ -83,8 +87,8 @@ def _read_day(text: str, order: str) -> dt.date | None:
     named = dict(zip(order.split(), parts, strict=True))
     month = named["month"].lower()
     if not month.isdigit():
-        numbers = [number for number, abbreviation in enumerate(_MONTHS, start=1) if month.startswith(abbreviation)]
-        named["month"] = str(numbers[0]) if numbers else ""
+        numbers = [number for number, name in enumerate(_MONTHS, start=1) if name.startswith(month)]
+        named["month"] = str(numbers[0]) if numbers and len(month) >= _SHORTEST_NAME else ""
     if not all(part.isdigit() and part.isascii() for part in named.values()):
         return None
     year, day = named["year"], named["day"]

@@ -261,6 +261,12 @@ def test_a_day_of_another_order_is_refused(refusal, cell, reason):
     assert refusal(text) == f"line 3: {cell!r} is not a day by 'year month day'{reason}"
 
 
+@pytest.mark.parametrize("month", ["marraskuu", "Ma", "Mär", "Marche"])
+def test_other_names_of_months_are_refused(refusal, month):
+    text = re.sub(r"2025-03-0(\d)", rf"\1 {month} 2025", ROWS)
+    assert f"'4 {month} 2025' is not a day by 'day month year'" in refusal(text, date_order="day month year")
+
+
 def test_days_that_are_in_order_only_by_another_order_are_refused(refusal, opened):
     text = HEAD + "01/02/2025,A,-1.00,\n02/02/2025,B,-1.00,\n03/01/2025,C,-1.00,\n01/03/2025,D,-1.00,\n"
     rows = HEAD + "04/01/2025,A,-1.00,\n01/02/2025,B,-1.00,\n03/02/2025,C,-1.00,\n"
