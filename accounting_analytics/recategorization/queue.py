@@ -129,10 +129,7 @@ def uncategorized_queue(
     transactions = _cash_transactions(lines[is_shown], chart)
     opposed = _with_opposing(transactions)
     matching = opposed[opposed["category_ledger_id"].isin(uncategorized)].drop_duplicates(KEY).reset_index(drop=True)
-    order = ["transaction_amount", "datetime", *KEY]
-    rows = _queue_columns(matching, lines, books.source.open_items).sort_values(
-        order, ascending=[False, True, True, True], key=by_size, ignore_index=True
-    )
+    rows = _largest_first(_queue_columns(matching, lines, books.source.open_items))
     queue = Queue.from_exact(with_groups(rows), exact.scale)
     attach_notes(
         queue, (*books.own_notes, *exact.notes, *_notes(queue, transactions, names, uncategorized)), books.source.frame
@@ -233,6 +230,11 @@ def _queue_columns(matching: pd.DataFrame, line_entries: pd.DataFrame, open_item
             "tag_ids": matching["tag_ids"],
         }
     )
+
+
+def _largest_first(rows: pd.DataFrame) -> pd.DataFrame:
+    order = ["transaction_amount", "datetime", *KEY]
+    return rows.sort_values(order, ascending=[False, True, True, True], key=by_size, ignore_index=True)
 
 
 def by_size(column: pd.Series[Any]) -> pd.Series[Any]:
@@ -398,7 +400,7 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
 def exact_groups(queue: pd.DataFrame, as_of: DateLike | None = None) -> ExactFrame:
     """Group the queue with exact amounts and notes."""
     exact = exact_queue(queue)
-    groups = _sum_groups(exact.frame)
+    groups = _sum_groups(_largest_first(exact.frame))
     newest = exact.frame["datetime"].dt.normalize().max()
     day = newest if as_of is None else pd.Timestamp(parse_date(as_of, "as_of"), tz="UTC")
     for age, instant in (("age_days", "first_datetime"), ("newest_age_days", "last_datetime")):
@@ -408,7 +410,7 @@ def exact_groups(queue: pd.DataFrame, as_of: DateLike | None = None) -> ExactFra
 
 
 def _sum_groups(grouped: pd.DataFrame) -> pd.DataFrame:
-    """Sum each group, with the description of its largest transaction."""
+    """Sum each group, with the description of its first row, the largest transaction."""
     names = dict(zip(grouped["ledger_id"], grouped["ledger_name"], strict=True))
     counterparts = grouped["counterpart_ledger_id"].map(names, na_action="ignore").astype(TEXT)
     groups = grouped.assign(counterpart_ledger_name=counterparts).groupby("group_id", sort=False)

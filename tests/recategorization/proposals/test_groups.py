@@ -184,14 +184,16 @@ AMOUNTS = st.sampled_from(["-1.00", "1.00", "-2.00", "2.00"])
 @settings.get_profile("slow")
 @given(
     rows=st.lists(
-        st.tuples(st.sampled_from(["bank", "card"]), AMOUNTS, st.sampled_from(["A SHOP", "BUS"])),
+        st.tuples(st.sampled_from(["bank", "card"]), AMOUNTS, st.sampled_from(["A SHOP", "A SHOP 1234", "BUS"])),
         min_size=1,
         max_size=12,
-    )
+    ),
+    seed=st.integers(0, 2**32 - 1),
 )
-def test_every_transaction_is_in_one_group(builders, rows):
+def test_every_transaction_is_in_one_group_in_any_order(builders, rows, seed):
     queue = builders.queue(*rows)
     groups = aa.group_queue(queue)
+    pd.testing.assert_frame_equal(aa.group_queue(queue.sample(frac=1, random_state=seed)), groups)
     assert groups["transaction_count"].sum() == len(queue)
     assert sum(groups["amount"]) == sum(queue["uncategorized_amount"])
     transfers = queue.query("kind == 'transfer'")
