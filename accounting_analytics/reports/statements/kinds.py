@@ -465,7 +465,7 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
     if budget is not None:
         _refuse_split_parents(budget, layout, chart)
     notes = (
-        *_notes_without_entries(shown, summed, kind),
+        *_notes_on_empty_columns(shown, summed, kind, lines),
         *filter(None, [opening.sentence()]),
         *opening.notes,
         *opening.notes_on(period for column in shown.shown for _, period in column.periods),
@@ -583,20 +583,22 @@ def _budget_notes(budget: Budget, columns: Columns, layout: Layout) -> Iterator[
         yield f"Without any budget: {', '.join(missing)}. Other totals are sums of what has one."
 
 
-def _notes_without_entries(columns: Columns, summed: _Summed, kind: _Kind) -> Iterator[str]:
+def _notes_on_empty_columns(columns: Columns, summed: _Summed, kind: _Kind, lines: Source) -> Iterator[str]:
     """Say that all columns, or the latest ones, have no entries."""
+    what = "entries that touch cash" if kind.measures[0] == "flow" else "line entries"
+    if lines.is_tagged:
+        what += " with these tags"
     if not any(summed.sums.values()):
-        yield "There are no line entries in these days."
+        yield f"There are no {what} in these days."
     elif not kind.of_balances:
         shown = [column for column in columns.shown if column.kind == "period" and not column.tags]
         in_time = sorted((period, column.label) for column in shown for _, period in column.periods)
         empty = ""
         for period, label in reversed(in_time):
-            if summed.sums.get(summed.rules.span(kind.measures[0], period)) != {}:  # of a known span
+            if summed.sums.get(summed.rules.span(kind.measures[0], period)) != {}:  # None: the span is not known
                 break
             empty = label
         if empty:
-            what = "entries that touch cash" if kind.measures[0] == "flow" else "line entries"
             yield f"There are no {what} in the columns from {empty} on."
 
 

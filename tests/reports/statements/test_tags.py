@@ -126,6 +126,15 @@ def test_a_tag_is_found_by_name():
         aa.income_statement(aa.Books(many, LEDGERS, time_zone="UTC"), DAYS, tag_ids="c")
 
 
+def test_days_without_lines_of_a_tag_are_noted():
+    books = aa.Books(tagged(frame_of(paid("02-03", "03-03")), [["a"], [], ["b"], []]), LEDGERS, time_zone="UTC")
+    notes = [make(books, "2025-02", tag_ids="b").notes[0] for make in (aa.income_statement, aa.cash_flow_statement)]
+    assert notes == [
+        "There are no line entries with these tags in these days.",
+        "There are no entries that touch cash with these tags in these days.",
+    ]
+
+
 def test_what_cannot_be_split_by_tags_is_refused():
     lines = tagged(frame_of(paid("02-03", "03-03")), [["a", "x"], [], ["b"], []])
     books = aa.Books(lines, LEDGERS, time_zone="UTC")
