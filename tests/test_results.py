@@ -2,6 +2,7 @@
 
 import dataclasses
 import datetime as dt
+import functools
 import html
 import inspect
 import json
@@ -163,6 +164,7 @@ def make_coding_check():
     return aa.check_coding(aa.Books(lines, chart("bank"), PERIOD, time_zone=PERIOD.time_zone))
 
 
+@functools.cache
 def make_report():
     """Return a report of many ledgers with long names."""
     opening = (PERIOD.start_date, {"bank": AMOUNT})
@@ -171,6 +173,7 @@ def make_report():
     return altered(report, partial=True, notes=(NOTE,))
 
 
+@functools.cache
 def make_books():
     """Return books of many accounts of cash with long names, and everything that is known of them."""
     return aa.Books(
@@ -202,6 +205,7 @@ def make_review():
     return aa.review(books_of(ledgers), queue)
 
 
+@functools.cache
 def make_plan(count=MANY):
     """Return a plan of items with long texts."""
     review = make_review()
@@ -228,6 +232,7 @@ def make_months():
     )
 
 
+@functools.cache
 def make_drift():
     """Return large changes of many ledgers with long names."""
     schema = table_schema(2)
@@ -262,7 +267,8 @@ def make_sync_result():
     return SyncResult(1234, months, changes=make_drift(), alarms=(NOTE,) * MANY, verdict=NOTE, requests=41)
 
 
-def make_results():
+@pytest.fixture(scope="module")
+def results():
     """Return large results of every class."""
     file = ExportedFile("dim_ledger.parquet", "dim_ledger", 10_000_000, {"amount": "1.00"}, "0" * 64)
     finding = Finding(Verdict.FAILED, NOTE * 3, NOTE, check="months add up")
@@ -323,9 +329,6 @@ def make_results():
     ]
 
 
-RESULTS = make_results()
-
-
 @pytest.fixture(scope="module")
 def month_pack(deep_books):
     with deep_books.client() as client:
@@ -334,14 +337,14 @@ def month_pack(deep_books):
 
 
 @pytest.fixture
-def examples(demo_company, month_pack, tmp_path, connected):
+def examples(results, demo_company, month_pack, tmp_path, connected):
     """Return objects of every public class, large and with long texts."""
     token_file = tmp_path / "token"
     token_file.write_text(SECRET)
     token_file.chmod(0o600)
     rules = tuple(Rule(f"{NAME} {number}", NAME, {"contains": NAME, "max_amount": AMOUNT}) for number in range(MANY))
     return [
-        *RESULTS,
+        *results,
         Rules(rules, "data/rules.toml"),
         Rules((), "data/rules.toml"),
         PERIOD,
@@ -378,8 +381,8 @@ def test_a_token_file_is_its_path(tmp_path):
     assert repr(aa.TokenFile(path)) == f"TokenFile({str(path)!r})"
 
 
-def test_a_result_starts_with_its_summary():
-    for example in RESULTS:
+def test_a_result_starts_with_its_summary(results):
+    for example in results:
         assert repr(example).split()[:4] == example.summary().split()[:4]
         assert not (dataclasses.is_dataclass(example) and example.__dataclass_params__.repr)
 
@@ -430,9 +433,9 @@ def test_results_are_immutable():
 
 
 def test_members_return_the_same_kinds(examples):
-    results = [example for example in examples if isinstance(example, COMPLETE)]
-    assert {type(result) for result in results} == set(COMPLETE)
-    for result in results:
+    complete = [example for example in examples if isinstance(example, COMPLETE)]
+    assert {type(result) for result in complete} == set(COMPLETE)
+    for result in complete:
         assert isinstance(result.frame, pd.DataFrame)
         assert result.summary()
         assert "\n" not in result.summary()
