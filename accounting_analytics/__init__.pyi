@@ -23,10 +23,11 @@ from .pack.verification_result import PackVerification
 from .pack.verify_pack import verify_pack
 from .recategorization.apply import apply_plan, verify_plan
 from .recategorization.check_coding import CodingCheck, check_coding
-from .recategorization.decisions import decide, propose
+from .recategorization.decisions import decide
 from .recategorization.effect import Effect
 from .recategorization.open_bank_file import open_bank_file
 from .recategorization.plan import Plan, plan_recategorization
+from .recategorization.proposals import propose
 from .recategorization.queue import group_queue, uncategorized_queue
 from .recategorization.review import Review, review
 from .recategorization.rules import load_rules, report_rules
@@ -44,7 +45,7 @@ from .reports.payees.budget_draft import draft_budget
 from .reports.payees.key_ratios import KeyRatios, key_ratios
 from .reports.payees.outlook import Outlook, outlook
 from .reports.payees.recurring import RecurringPayments, recurring_payments
-from .reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement, trial_balance
+from .reports.statements.four_statements import balance_sheet, cash_flow_statement, income_statement, trial_balance
 from .reports.statements.recompute_cash_flow import recompute_cash_flow
 from .reports.statements.register import register
 from .reports.statements.statement import Statement

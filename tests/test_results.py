@@ -25,9 +25,9 @@ from accounting_analytics.core.money import pandas_dtype
 from accounting_analytics.core.results import Result, to_json_text
 from accounting_analytics.diagnosis import Diagnosis, Finding, Verdict
 from accounting_analytics.exports import ExportDifference, ExportedFile, ExportVerification, Manifest
-from accounting_analytics.local_books.drift import Drift, compare_lines
 from accounting_analytics.local_books.storage import table_schema
 from accounting_analytics.local_books.sync_result import SyncResult
+from accounting_analytics.local_books.version_changes import Drift, compare_lines
 from accounting_analytics.notebook_jobs import NotebookRun
 from accounting_analytics.pack.verification_result import PackFault
 from accounting_analytics.recategorization.rules import Rule, Rules

@@ -52,7 +52,7 @@ from accounting_analytics.core.messages import quote
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.local_books.version_changes import Drift
     from accounting_analytics.pack.pack_files import PackFormats
 
 _OUTPUTS = ", ".join(f"{name} ({output})" for name, output in exports.FORMATS.items())

@@ -13,10 +13,10 @@ from accounting_analytics.core.ledger_names import LedgerNames
 from accounting_analytics.core.load_metadata import Discovery
 from accounting_analytics.core.periods import Period, choose_zone, parse_date, today_in
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
-from accounting_analytics.loading.follow_ledgers import load_whole_books
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, refresh_ledgers
 from accounting_analytics.loading.load import load_line_entries
 from accounting_analytics.loading.request import DEFAULT_IN_FLIGHT
+from accounting_analytics.loading.whole_books import load_whole_books
 from accounting_analytics.reports.books.value import Books
 
 if TYPE_CHECKING:

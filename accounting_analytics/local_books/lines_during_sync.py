@@ -21,11 +21,11 @@ from accounting_analytics.core.load_metadata import Discovery
 from accounting_analytics.core.periods import DAY, Period, day_label, local_date, month_start, zone
 from accounting_analytics.loading.arrow_lines import lines_within
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
-from accounting_analytics.loading.follow_ledgers import load_whole_books_in_order
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, find_first_line, refresh_ledgers
 from accounting_analytics.loading.load import load_line_table
 from accounting_analytics.loading.load_to_file import load_in_order
 from accounting_analytics.loading.request import LoadRequest
+from accounting_analytics.loading.whole_books import load_whole_books_in_order
 from accounting_analytics.local_books.reading_plan import (
     days_to_read,
     places_of,

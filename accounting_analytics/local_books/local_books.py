@@ -19,10 +19,10 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import Period, day_label, days_label, parse_date, period_label
 from accounting_analytics.core.results import Result, ResultPart
-from accounting_analytics.local_books.drift import changes_of_closed_periods, compare_versions
 from accounting_analytics.local_books.lines_during_sync import SyncOptions
 from accounting_analytics.local_books.sync import BooksSync
 from accounting_analytics.local_books.sync_result import SyncResult
+from accounting_analytics.local_books.version_changes import changes_of_closed_periods, compare_versions
 from accounting_analytics.local_books.version_reader import VersionReader
 from accounting_analytics.local_books.versions import ClosedPeriod, LineChanges, find_version
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from accounting_analytics.core.periods import DateLike, ZoneLike
-    from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.local_books.version_changes import Drift
     from accounting_analytics.local_books.versions import Version, When
 
 _HISTORY = [

@@ -115,9 +115,9 @@ class BooksFolder:
 
     def versions(self) -> list[Version]:
         """Return all versions, oldest first."""
-        return [version for version, _ in self._commits()]
+        return [version for version, _ in self._versions_with_digests()]
 
-    def _commits(self) -> Iterator[tuple[Version, str]]:
+    def _versions_with_digests(self) -> Iterator[tuple[Version, str]]:
         """Yield each version with a digest.
 
         The digest covers the version and all versions before. The files of the log are read directly, because history()
@@ -142,12 +142,14 @@ class BooksFolder:
             try:
                 version = msgspec.json.decode(text, type=Version)
             except msgspec.ValidationError:
-                raise BooksError("the local books were written by another version: sync into a new folder") from None
+                raise BooksError(
+                    "the local books were written by another version of this package: sync into a new folder"
+                ) from None
             yield version, digest
 
     def commit(self, version: Version) -> None:
         """Write the next version completely or not at all. Its files must exist."""
-        commits = list(self._commits())
+        commits = list(self._versions_with_digests())
         if len(commits) != version.number:
             raise ChangedWhileReadingError(
                 f"another program wrote to {self.folder} meanwhile; nothing was changed, sync again"

@@ -16,10 +16,10 @@ from accounting_analytics.core.errors import InputError, PeriodError
 from accounting_analytics.core.periods import DAY, choose_zone, day_label, zone
 from accounting_analytics.core.progress import progress_bar
 from accounting_analytics.loading.cash_flow_reports import load_report_if_changed
-from accounting_analytics.local_books.drift import compare_versions
 from accounting_analytics.local_books.lines_during_sync import SyncedLines
-from accounting_analytics.local_books.month_comparison import compare_month
+from accounting_analytics.local_books.month_against_report import compare_month
 from accounting_analytics.local_books.reading_plan import days_to_read
+from accounting_analytics.local_books.version_changes import compare_versions
 from accounting_analytics.local_books.versions import LineChanges, MonthRecord, Version
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from accounting_analytics.client import LedgerClient
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.local_books.drift import Drift
     from accounting_analytics.local_books.lines_during_sync import SyncOptions
-    from accounting_analytics.local_books.month_comparison import Balances, ComparedMonth
+    from accounting_analytics.local_books.month_against_report import Balances, ComparedMonth
     from accounting_analytics.local_books.storage import BooksFolder
+    from accounting_analytics.local_books.version_changes import Drift
     from accounting_analytics.local_books.versions import StoredFile
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.local_books.version_changes import Drift
 
 
 @dataclass(frozen=True, repr=False)

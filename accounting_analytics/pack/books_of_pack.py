@@ -12,7 +12,7 @@ from accounting_analytics.reconciliation.reconcile import reconcile
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.local_books.version_changes import Drift
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reconciliation.compared_report import ComparedReport
     from accounting_analytics.reconciliation.completeness import Certificate

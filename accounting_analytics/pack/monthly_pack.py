@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from accounting_analytics.core.amount_units import AmountsIn
-    from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.local_books.version_changes import Drift
     from accounting_analytics.recategorization.decisions import Decisions
     from accounting_analytics.reports.books.value import Books, PeriodLike
     from accounting_analytics.reports.statements.budget import BudgetLike

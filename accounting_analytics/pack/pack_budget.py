@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.pack.pack_table import PackTable, statement_table
 from accounting_analytics.reports.statements.columns import budget_columns
-from accounting_analytics.reports.statements.kinds import income_statement
+from accounting_analytics.reports.statements.four_statements import income_statement
 
 if TYPE_CHECKING:
     from accounting_analytics.core.amount_units import AmountsIn

@@ -24,7 +24,7 @@ from accounting_analytics.reports.payees.ageing import ageing
 from accounting_analytics.reports.payees.outlook import outlook
 from accounting_analytics.reports.payees.recurring import recurring_payments
 from accounting_analytics.reports.payees.top_parties import CustomerLedgers
-from accounting_analytics.reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement
+from accounting_analytics.reports.statements.four_statements import balance_sheet, cash_flow_statement, income_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,7 +13,7 @@ from accounting_analytics.pack.pack_table import (
     text_head,
 )
 from accounting_analytics.reports.payees.key_ratios import key_ratios
-from accounting_analytics.reports.statements.kinds import income_statement
+from accounting_analytics.reports.statements.four_statements import income_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import datetime as dt
     from collections.abc import Collection, Iterable, Sequence
 
-    from accounting_analytics.local_books.drift import Drift
+    from accounting_analytics.local_books.version_changes import Drift
     from accounting_analytics.pack.books_of_pack import ComparedPeriod
     from accounting_analytics.pack.pack_periods import PackPeriods
     from accounting_analytics.reports.books.book_lines import LineSource

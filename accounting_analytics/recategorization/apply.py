@@ -54,7 +54,7 @@ from accounting_analytics.recategorization.outcomes import (
 )
 from accounting_analytics.recategorization.plan import Plan, require_same_instance
 from accounting_analytics.recategorization.run_journal import Journal, open_run_journal, read_journal
-from accounting_analytics.reports.books.times_of_changes import record_changes
+from accounting_analytics.reports.books.outdated_books import record_changes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

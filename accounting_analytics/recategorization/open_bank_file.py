@@ -23,7 +23,8 @@ from accounting_analytics.journals.csv_days import DATE_ORDERS
 from accounting_analytics.journals.file_entries import FileEntries, ReadOptions
 from accounting_analytics.loading.open_journal_and_table import OUTCOME, books_of_file
 from accounting_analytics.loading.read_line_entries import check_midnights
-from accounting_analytics.recategorization.decisions import each_of, propose, read_decisions
+from accounting_analytics.recategorization.decisions import each_of, read_decisions
+from accounting_analytics.recategorization.proposals import propose
 from accounting_analytics.recategorization.queue import uncategorized_queue
 from accounting_analytics.recategorization.rules import Rules, load_rules
 

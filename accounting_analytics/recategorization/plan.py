@@ -30,9 +30,9 @@ from accounting_analytics.recategorization.changes import (
     find_conflicts,
     joining_changes,
 )
-from accounting_analytics.recategorization.decisions import choose_by_rules
 from accounting_analytics.recategorization.effect import Effect
 from accounting_analytics.recategorization.outcomes import EXPECTED_OUTCOMES, require_outcomes_of
+from accounting_analytics.recategorization.proposals import choose_by_rules
 from accounting_analytics.recategorization.queue import KEY
 from accounting_analytics.reports.books.category_ledgers import Categories
 from accounting_analytics.reports.books.value import to_books

@@ -1,7 +1,7 @@
 from .app import ServiceOptions
 from .audit_log import list_changes
-from .connection_lines import connection_lines, port_of
 from .database import Store
+from .how_to_connect import connection_lines
 from .imports.import_books import ImportSummary, import_books, store_to_fill
 from .instances import (
     NewInstance,
@@ -9,6 +9,7 @@ from .instances import (
     create_instance,
     issue_token,
     list_tokens,
+    port_of,
     revoke_token,
     save_new_token,
     set_tier,

@@ -27,7 +27,7 @@ from accounting_analytics.journals.entries import check_text, is_valid_id
 from accounting_analytics.service import tables
 from accounting_analytics.service.database import Store, beside, find_instance, read_instance, select_instances
 from accounting_analytics.service.ledgers import REQUIRED_LEDGERS, add_ledgers
-from accounting_analytics.service.stored_values import Instance, check_header_id, new_id, now
+from accounting_analytics.service.stored_values import Instance, check_header_id, instance_digest, new_id, now
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from accounting_analytics.core.chart_of_accounts import RequiredLedger
 
 TIERS = (1, 2, 3)
+_FIRST_PORT = 20_000
+_PORTS = 10_000
 _TOKENS = tables.tokens.c
 _NO_HASH = bytes(sha256().digest_size)
 
@@ -326,3 +328,8 @@ def _issuing(store: Store, path: Path) -> Iterator[tuple[Connection, Callable[[I
         with store.writing() as connection:
             yield connection, issue
         on_error.pop_all()
+
+
+def port_of(instance: Instance) -> int:
+    """Return the port of an instance. It is always the same, and other instances seldom have it."""
+    return _FIRST_PORT + int(instance_digest(instance.id), 16) % _PORTS

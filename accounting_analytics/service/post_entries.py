@@ -67,7 +67,7 @@ def post_entries(store: Store, instance_id: str, entries: Iterable[NewJournalEnt
     with store.writing() as connection:
         instance = read_instance(connection, instance_id)
         ledgers = {ledger.id: ledger for ledger in read_ledgers(connection, instance)}
-        return PostedJournal(connection, instance, ledgers).post(entries)
+        return JournalWriter(connection, instance, ledgers).post(entries)
 
 
 class _NewRows:
@@ -112,7 +112,7 @@ class _NewRows:
                 raise PostingRefusedError(f"{self._name} id {duplicate!r} is already in the books; nothing was posted")
 
 
-class PostedJournal:
+class JournalWriter:
     """The journal of an instance, in a write transaction.
 
     `ledgers` maps the names that lines use to ledgers.
@@ -175,7 +175,7 @@ class PostedJournal:
         return posted
 
     def _add(self, entry: NewJournalEntry) -> tuple[int, str]:
-        """Check an entry and add its rows.
+        """Check an entry, and collect its rows for the batch.
 
         Return the key and the id of the entry.
         """

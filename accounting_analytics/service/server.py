@@ -14,8 +14,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from accounting_analytics.core.errors import BooksDoNotTieError, ConfigurationError
 from accounting_analytics.service.app import ServiceOptions, create_app
-from accounting_analytics.service.connection_lines import connection_lines
 from accounting_analytics.service.database import Store, find_damage
+from accounting_analytics.service.how_to_connect import connection_lines
 from accounting_analytics.service.instances import NewInstance, first_instance
 
 if TYPE_CHECKING:

@@ -102,7 +102,7 @@ def _one_row():
 def test_books_of_another_package_version_are_refused(folder):
     books = aa.LocalBooks.open(folder)
     books._storage.commit(msgspec.structs.replace(books._version, number=books.version + 1, format=99))
-    with pytest.raises(BooksError, match="were written by another version: sync into a new folder"):
+    with pytest.raises(BooksError, match="were written by another version of this package: sync into a new folder"):
         aa.LocalBooks.open(folder)
 
 

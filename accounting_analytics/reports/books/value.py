@@ -52,8 +52,8 @@ from accounting_analytics.reports.books.opening import (
     find_opening,
     given_opening,
 )
+from accounting_analytics.reports.books.outdated_books import changed_after
 from accounting_analytics.reports.books.payees import open_item_ledgers
-from accounting_analytics.reports.books.times_of_changes import changed_after
 from accounting_analytics.reports.books.zone_of_lines import zone_of_lines
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport, require_report
 from accounting_analytics.reports.figures.selections import Span

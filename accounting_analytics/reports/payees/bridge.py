@@ -48,7 +48,7 @@ from accounting_analytics.reports.payees.bridge_sentences import (
     write_amount,
 )
 from accounting_analytics.reports.statements.columns import compared_period
-from accounting_analytics.reports.statements.kinds import cash_flow_statement, income_statement
+from accounting_analytics.reports.statements.four_statements import cash_flow_statement, income_statement
 from accounting_analytics.reports.statements.rows import OPENINGS_NOTE
 
 if TYPE_CHECKING:

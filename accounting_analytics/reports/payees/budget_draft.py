@@ -29,7 +29,7 @@ from accounting_analytics.reports.figures.figure import OWN
 from accounting_analytics.reports.payees.recurring import recurring_payments
 from accounting_analytics.reports.statements.budget import COLUMNS
 from accounting_analytics.reports.statements.columns import whole_months
-from accounting_analytics.reports.statements.kinds import income_statement
+from accounting_analytics.reports.statements.four_statements import income_statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

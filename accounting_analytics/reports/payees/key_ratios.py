@@ -44,7 +44,7 @@ from accounting_analytics.reports.payees.top_parties import (
     rows_of_parties,
 )
 from accounting_analytics.reports.statements.columns import StatementColumn, shifted
-from accounting_analytics.reports.statements.kinds import balance_sheet, cash_flow_statement, income_statement
+from accounting_analytics.reports.statements.four_statements import balance_sheet, cash_flow_statement, income_statement
 from accounting_analytics.reports.statements.statement_figures import sides_of
 
 if TYPE_CHECKING:

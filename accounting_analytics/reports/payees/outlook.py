@@ -52,7 +52,7 @@ from accounting_analytics.reports.payees.open_items import (
     with_ledgers_below,
 )
 from accounting_analytics.reports.payees.recurring import payments_by_counterparty
-from accounting_analytics.reports.statements.kinds import cash_flow_statement
+from accounting_analytics.reports.statements.four_statements import cash_flow_statement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

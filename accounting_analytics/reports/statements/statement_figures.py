@@ -23,8 +23,8 @@ from accounting_analytics.reports.figures.figure import (
     figure_of_terms,
 )
 from accounting_analytics.reports.figures.selections import Selection, units_of
+from accounting_analytics.reports.statements.by_tags import TaggedLines
 from accounting_analytics.reports.statements.columns import BUDGET, whole_months
-from accounting_analytics.reports.statements.tagged_lines import TaggedLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statements.budget import Budget, BudgetLine
     from accounting_analytics.reports.statements.columns import Columns, StatementColumn
     from accounting_analytics.reports.statements.rows import Layout, Measure, Row
-    from accounting_analytics.reports.statements.sums import Source, SpanRules
+    from accounting_analytics.reports.statements.sources import Source
+    from accounting_analytics.reports.statements.summed_days import SpanRules
 
 _DIFFERENCES = ("difference", "difference_pct")
 _CHANGES = ("change", "change_pct", *_DIFFERENCES)

@@ -14,7 +14,7 @@ from accounting_analytics.reports.figures.figure_table import (
     entries_of,
 )
 from accounting_analytics.reports.figures.numbered_lines import LineTable
-from accounting_analytics.reports.statements.sums import FLOWS
+from accounting_analytics.reports.statements.summed_days import FLOWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,7 +30,7 @@ from accounting_analytics.service.imports.known_entries import SERIES, compare_w
 from accounting_analytics.service.imports.known_openings import known_openings
 from accounting_analytics.service.instances import NewInstance, describe_instance, first_instance, instance_to_fill
 from accounting_analytics.service.ledgers import NewLedger, add_ledgers, names_of_ledgers
-from accounting_analytics.service.post_entries import PostedJournal
+from accounting_analytics.service.post_entries import JournalWriter
 from accounting_analytics.service.stored_values import IMPORT_BOOKS, instance_suffix
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ def import_books(
         stored = {ledger.id: ledger for ledger in add_ledgers(connection, instance, new_ledgers)}
         of_accounts = {name: stored[account.id] for name, account in mapping.accounts.items() if account.id in stored}
         try:
-            journal = PostedJournal(connection, instance, of_accounts)
+            journal = JournalWriter(connection, instance, of_accounts)
             journal.post(new.values(), operation=IMPORT_BOOKS, source=source | series)
         except PostingRefusedError as error:
             index = error.entry_index

@@ -23,6 +23,7 @@ from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.figures.figure import OWN
 from accounting_analytics.reports.figures.selections import Span
 from accounting_analytics.reports.statements.budget import Budget, read_budget, source_note
+from accounting_analytics.reports.statements.by_tags import TAG, Tags
 from accounting_analytics.reports.statements.columns import (
     BUDGET,
     Columns,
@@ -43,10 +44,10 @@ from accounting_analytics.reports.statements.rows import (
     income_rows,
     trial_rows,
 )
+from accounting_analytics.reports.statements.sources import ReportSource
 from accounting_analytics.reports.statements.statement import Statement
 from accounting_analytics.reports.statements.statement_figures import TRANSFERS, StatementFigures
-from accounting_analytics.reports.statements.sums import FLOWS, ReportSource, SpanRules
-from accounting_analytics.reports.statements.tagged_lines import TAG, Tags
+from accounting_analytics.reports.statements.summed_days import FLOWS, SpanRules
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.statements.budget import BudgetLike
     from accounting_analytics.reports.statements.columns import Comparison, TaggedUnit, Unit
     from accounting_analytics.reports.statements.rows import Measure
-    from accounting_analytics.reports.statements.sums import Source
+    from accounting_analytics.reports.statements.sources import Source
 
 _IN_SUSPENSE = ("not_categorized", "uncategorized")
 _COLUMNS = ("id", "type", "sub_type", "debit_credit", "financial_account_type", "is_required")

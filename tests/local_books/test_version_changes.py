@@ -19,8 +19,8 @@ from accounting_analytics.core.errors import AmountError, InputError
 from accounting_analytics.core.money import from_minor_units
 from accounting_analytics.core.schemas import EntryDrift, LineEntries
 from accounting_analytics.loading.arrow_lines import sort_lines
-from accounting_analytics.local_books.drift import compare_lines
 from accounting_analytics.local_books.storage import table_schema
+from accounting_analytics.local_books.version_changes import compare_lines
 from accounting_analytics.local_books.versions import Version
 from accounting_analytics.reports.books.changed_lines import KINDS
 

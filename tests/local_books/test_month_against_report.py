@@ -10,7 +10,7 @@ from small_reports import altered
 
 import accounting_analytics as aa
 from accounting_analytics.loading.load import load_line_table
-from accounting_analytics.local_books.month_comparison import compare_month, find_incompleteness
+from accounting_analytics.local_books.month_against_report import compare_month, find_incompleteness
 
 ZONE = "America/New_York"
 MARCH = aa.Period("2026-03-01", "2026-03-31", ZONE)

@@ -7,19 +7,10 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.core.money import DEFAULT_SCALE
 from accounting_analytics.service.database import beside
-from accounting_analytics.service.stored_values import instance_digest
 
 if TYPE_CHECKING:
     from accounting_analytics.service.database import Store
     from accounting_analytics.service.stored_values import Instance
-
-_FIRST_PORT = 20_000
-_PORTS = 10_000
-
-
-def port_of(instance: Instance) -> int:
-    """Return the port of an instance. It is always the same, and other instances seldom have it."""
-    return _FIRST_PORT + int(instance_digest(instance.id), 16) % _PORTS
 
 
 def connection_lines(store: Store, instance: Instance, base_url: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Lines that connect a client: what an instance states, and where its token is; the commands' own tests run them."""
 
-from accounting_analytics.service.connection_lines import connection_lines, port_of
 from accounting_analytics.service.database import Store
-from accounting_analytics.service.instances import NewInstance, create_instance, first_instance
+from accounting_analytics.service.how_to_connect import connection_lines
+from accounting_analytics.service.instances import NewInstance, create_instance, first_instance, port_of
 
 ADDRESS = "http://127.0.0.1:20001"
 
