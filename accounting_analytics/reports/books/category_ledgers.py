@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from accounting_analytics.core.chart_of_accounts import LedgerType, RequiredLedger, required_roles
 from accounting_analytics.core.column_conversion import total
 from accounting_analytics.core.errors import InputError
@@ -23,7 +25,7 @@ _CONTRADICTIONS = {
     ("outflow", LedgerType.REVENUE): ("payment", "revenue", "refunds to customers"),
 }
 """Movements of cash that rarely fit a type of category, and what such a movement usually is."""
-_ROLE_FIELDS = {"id", "is_required", "sub_type", "debit_credit"}
+_ROLE_FIELDS = ("id", "is_required", "sub_type", "debit_credit")
 
 
 class Categories:
@@ -132,9 +134,10 @@ def uncategorized_ledgers(
 
 def required_ledgers(ledgers: pd.DataFrame, roles: set[RequiredLedger]) -> set[str]:
     """Return the ledgers that the chart requires for some roles, if it has roles."""
-    if not set(ledgers.columns) >= _ROLE_FIELDS:
+    if not set(_ROLE_FIELDS) <= set(ledgers.columns):
         return set()
-    required = ledgers[ledgers["is_required"].fillna(value=False)]
-    rows = required[[*_ROLE_FIELDS]].astype(object).where(required.notna(), None).to_dict("records")
+    columns = (pa.array(ledgers[name], from_pandas=True).to_pylist() for name in _ROLE_FIELDS)
+    ledger_fields = (dict(zip(_ROLE_FIELDS, fields, strict=True)) for fields in zip(*columns, strict=True))
+    rows = [fields for fields in ledger_fields if fields["is_required"]]
     found = required_roles(rows, stated_attrs(ledgers).get("required", {}))
     return {ledger_id for ledger_id, role in found.items() if role in roles} & set(ledgers["id"])
