@@ -375,11 +375,10 @@ def amount_column(units: Units, scale: int) -> pa.Array:
 def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN401 (any frame narwhals knows)
     """Wrap columns of a frame lazily. Frames in memory become Arrow tables."""
     if isinstance(frame, pd.DataFrame):
-        try:
-            wanted = frame[[column for column in columns if column in frame.columns]]
-            frame = pa.Table.from_pandas(wanted, preserve_index=False)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise FrameError(f"{name} cannot be read as a table: {error.args[-1]}") from error
+        if not frame.columns.is_unique:
+            repeated = frame.columns[frame.columns.duplicated()][0]
+            raise FrameError(f"{name} has the column {repeated!r} more than once: keep one of them")
+        frame = pa.table({column: _to_arrow(frame[column], name) for column in columns if column in frame.columns})
     try:
         wrapped = nw.from_native(frame)
     except TypeError as error:
@@ -392,6 +391,14 @@ def wrap(frame: Any, name: str, columns: Collection[str]) -> Lines:  # noqa: ANN
         wrapped = nw.from_native(_with_32_bit_text(held))
     lazy: Lines = wrapped.lazy()
     return lazy
+
+
+def _to_arrow(column: pd.Series[Any], name: str) -> pa.Array:
+    """Convert a column. Refuse values of several kinds."""
+    try:
+        return pa.Array.from_pandas(column)
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise FrameError(f"{name} cannot be read as a table: column {column.name!r}: {error}") from error
 
 
 def require_sides(line_entries: Any, scale: int) -> None:  # noqa: ANN401 (any frame narwhals knows)

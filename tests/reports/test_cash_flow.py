@@ -738,6 +738,21 @@ def test_wrong_kinds_are_refused(engine, column, change, message, tmp_path):
         january(on_engine(lines, engine, tmp_path))
 
 
+@pytest.mark.parametrize("name", ["line_entries", "ledgers"])
+def test_a_column_that_is_there_twice_is_refused(name):
+    frames = {"line_entries": line_frame(BOOKS), "ledgers": ledger_frame(CHART)}
+    frames[name] = pd.concat([frames[name], frames[name][["id"]]], axis=1)
+    with pytest.raises(FrameError, match=f"{name} has the column 'id' more than once: keep one of them"):
+        january(*frames.values())
+
+
+def test_values_of_several_kinds_are_refused():
+    lines = line_frame(BOOKS)
+    mixed = lines["ledger_id"].astype(object).where(lines.index > 0, 5)
+    with pytest.raises(FrameError, match=r"line_entries cannot be read as a table: column 'ledger_id': .*int"):
+        january(lines.assign(ledger_id=mixed))
+
+
 @pytest.mark.parametrize("frame", [None, [], {"id": []}, "lines.parquet", 5])
 def test_other_types_are_refused(frame):
     with pytest.raises(FrameError, match="it must be a pandas, pyarrow, polars, DuckDB or PySpark frame"):
