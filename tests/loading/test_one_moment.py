@@ -129,6 +129,14 @@ def test_inserts_into_days_already_read_and_not_yet_read(served):
     assert writer.pages == 15  # five to read the ledger, as many to find the changes, as many to see no more
 
 
+@pytest.mark.parametrize("day", QUARTER)
+def test_a_window_is_read_again_for_its_first_or_last_day(served, day):
+    books = Books(*served)
+    writer = books.writer()
+    books.load(books.client(writer), [books.bank], in_flight=1, consistency=aa.Period(day, day))
+    assert writer.pages == 10  # five to read the ledger, as many again
+
+
 def test_lines_that_leave_a_ledger_are_found(served):
     books = Books(*served)
     writer = books.writer({1: lambda: books.recategorize(1)})  # its line is on the first page of Rent
