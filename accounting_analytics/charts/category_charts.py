@@ -30,7 +30,7 @@ from accounting_analytics.core.periods import Period
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries
 from accounting_analytics.reports.figures.figure_table import MAX_LINES, entries_behind, sums_of, table_of_figures
-from accounting_analytics.reports.payees.top_parties import (
+from accounting_analytics.reports.payees.customers_and_payees import (
     NO_PARTY,
     PARTY,
     TRANSFERRED,

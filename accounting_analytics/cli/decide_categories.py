@@ -110,13 +110,13 @@ def queue(
     output
         New file to decide by hand, .xlsx for Excel or .csv: the groups, or with --all the transactions.
     """
-    from accounting_analytics.recategorization.changes import OpenQueue
     from accounting_analytics.recategorization.decisions import (
         GROUP,
         TRANSACTION,
         require_new_file,
         write_decision_file,
     )
+    from accounting_analytics.recategorization.open_queue import OpenQueue
     from accounting_analytics.reports.books.book_lines import has_lines
 
     if output is not None:
@@ -182,8 +182,8 @@ def check_coding(
     output
         New file to decide by hand, .xlsx for Excel or .csv: the transactions that findings are of.
     """
-    from accounting_analytics.recategorization.changes import OpenQueue
     from accounting_analytics.recategorization.decisions import TRANSACTION, require_new_file, write_decision_file
+    from accounting_analytics.recategorization.open_queue import OpenQueue
 
     if output is not None:
         require_new_file(output)
@@ -288,7 +288,7 @@ def append_rule(
     day_of_month
         Only on these local days of each month, such as 1-5,15.
     """
-    from accounting_analytics.recategorization.changes import OpenQueue
+    from accounting_analytics.recategorization.open_queue import OpenQueue
     from accounting_analytics.recategorization.rules import add_rule
 
     with connect_source(source, days) as (client, period):

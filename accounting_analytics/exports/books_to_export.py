@@ -13,7 +13,7 @@ from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.periods import Period, zone
 from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reconciliation.compared_report import compare_reports
-from accounting_analytics.reports.books.extent import MonthProof
+from accounting_analytics.reports.books.extent_of_load import MonthProof
 from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow

@@ -17,7 +17,7 @@ from accounting_analytics.core.messages import did_you_mean, quote, shorten
 from accounting_analytics.exports.books_to_export import ExportedBooks
 from accounting_analytics.exports.formats import FORMATS
 from accounting_analytics.exports.manifest import MANIFEST, ExportedFile, Manifest
-from accounting_analytics.exports.outputs import OutputFile, VersionFolder
+from accounting_analytics.exports.replaced_outputs import OutputFile, VersionFolder
 from accounting_analytics.exports.star_schema.build import build_star_schema, connect
 from accounting_analytics.exports.writers import (
     DatabaseFile,

@@ -10,7 +10,7 @@ from accounting_analytics.core.edited_files import BYTE_ORDER_MARK, CONVERTED, F
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.exports.manifest import ExportedFile, file_sha256, totals
-from accounting_analytics.exports.outputs import OutputFile
+from accounting_analytics.exports.replaced_outputs import OutputFile
 from accounting_analytics.exports.star_schema.build import THREADS, text_literal
 from accounting_analytics.exports.star_schema.tables import INSTANT, STAR_SCHEMA, TEXT
 

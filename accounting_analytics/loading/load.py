@@ -44,7 +44,7 @@ from accounting_analytics.loading.windows import (
     run_in_parallel,
     unread_windows,
 )
-from accounting_analytics.reports.books.extent import attach_load_metadata
+from accounting_analytics.reports.books.extent_of_load import attach_load_metadata
 
 if TYPE_CHECKING:
     import datetime as dt

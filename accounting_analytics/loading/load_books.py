@@ -15,8 +15,8 @@ from accounting_analytics.core.periods import Period, choose_zone, parse_date, t
 from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, refresh_ledgers
 from accounting_analytics.loading.load import load_line_entries
+from accounting_analytics.loading.load_whole_books import load_whole_books
 from accounting_analytics.loading.request import DEFAULT_IN_FLIGHT
-from accounting_analytics.loading.whole_books import load_whole_books
 from accounting_analytics.reports.books.value import Books
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from accounting_analytics.journals.read_file import JOURNAL_SUFFIXES, digest_of,
 from accounting_analytics.loading.frames_of_file import check_entries, ledgers_of_file, lines_of_file
 from accounting_analytics.loading.read_line_entries import check_midnights
 from accounting_analytics.loading.request import DEFAULT_EXPANSIONS
-from accounting_analytics.reports.books.extent import attach_load_metadata
+from accounting_analytics.reports.books.extent_of_load import attach_load_metadata
 from accounting_analytics.reports.books.value import Books
 
 if TYPE_CHECKING:

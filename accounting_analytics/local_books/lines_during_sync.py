@@ -24,8 +24,8 @@ from accounting_analytics.loading.cash_flow_reports import load_cash_flow_report
 from accounting_analytics.loading.ledger_discovery import discover_ledgers, find_first_line, refresh_ledgers
 from accounting_analytics.loading.load import load_line_table
 from accounting_analytics.loading.load_to_file import load_in_order
+from accounting_analytics.loading.load_whole_books import load_whole_books_in_order
 from accounting_analytics.loading.request import LoadRequest
-from accounting_analytics.loading.whole_books import load_whole_books_in_order
 from accounting_analytics.local_books.reading_plan import (
     days_to_read,
     places_of,

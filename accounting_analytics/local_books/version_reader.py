@@ -18,10 +18,10 @@ from accounting_analytics.core.messages import join_ids
 from accounting_analytics.core.periods import Period, choose_zone, day_label, parse_date
 from accounting_analytics.exports.books_to_export import ExportedBooks
 from accounting_analytics.loading.arrow_lines import lines_within, to_line_frame
-from accounting_analytics.local_books.queries import BooksQueries, scan_files
 from accounting_analytics.local_books.reading_plan import touch_cash
+from accounting_analytics.local_books.sql_on_books import BooksQueries, scan_files
 from accounting_analytics.local_books.storage import BooksFolder, exact_lines, load_metadata, table_schema
-from accounting_analytics.reports.books.extent import attach_load_metadata
+from accounting_analytics.reports.books.extent_of_load import attach_load_metadata
 from accounting_analytics.reports.books.value import Books
 from accounting_analytics.reports.statements.recompute_cash_flow import recompute_cash_flow
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.periods import DateLike, ZoneLike
     from accounting_analytics.local_books.versions import Version
-    from accounting_analytics.reports.books.extent import MonthProof
+    from accounting_analytics.reports.books.extent_of_load import MonthProof
     from accounting_analytics.reports.books.value import PeriodLike
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 

@@ -13,7 +13,7 @@ import pandas as pd
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.periods import DAY, Period, parse_date, zone
-from accounting_analytics.reports.books.extent import MonthProof
+from accounting_analytics.reports.books.extent_of_load import MonthProof
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,16 +14,16 @@ from accounting_analytics.pack.pack_coding import coding_sentence, coding_table
 from accounting_analytics.pack.pack_lines import PackLines
 from accounting_analytics.pack.pack_outlook import outlook_tables
 from accounting_analytics.pack.pack_pictures import make_pictures
-from accounting_analytics.pack.pack_ratios import ratio_table, twelve_months_table
 from accounting_analytics.pack.pack_sentences import SentenceFacts, SentenceWriter
 from accounting_analytics.pack.pack_table import PackTable, statement_table
+from accounting_analytics.pack.ratios_and_twelve_months import ratio_table, twelve_months_table
 from accounting_analytics.recategorization.check_coding import check_coding
 from accounting_analytics.reports.books.book_lines import LineSource
 from accounting_analytics.reports.books.payees import OPEN_ITEMS
 from accounting_analytics.reports.payees.ageing import ageing
+from accounting_analytics.reports.payees.customers_and_payees import CustomerLedgers
 from accounting_analytics.reports.payees.outlook import outlook
 from accounting_analytics.reports.payees.recurring import recurring_payments
-from accounting_analytics.reports.payees.top_parties import CustomerLedgers
 from accounting_analytics.reports.statements.four_statements import balance_sheet, cash_flow_statement, income_statement
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from accounting_analytics.core.errors import (
 from accounting_analytics.core.fiscal_years import name_unit
 from accounting_analytics.core.messages import printable, quote
 from accounting_analytics.core.name_keys import name_key
+from accounting_analytics.pack.page_format import read_page
 from accounting_analytics.pack.print_pdf import print_pdf
-from accounting_analytics.pack.read_page import read_page
 from accounting_analytics.pack.verify_pack import data_of_page
 
 if TYPE_CHECKING:

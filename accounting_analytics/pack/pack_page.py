@@ -21,7 +21,7 @@ from accounting_analytics.core.text_and_html_tables import html_table
 from accounting_analytics.core.version import __version__
 from accounting_analytics.pack.pack_pictures import NARROW, WIDE
 from accounting_analytics.pack.pack_sentences import Amount
-from accounting_analytics.pack.read_page import pack_data
+from accounting_analytics.pack.page_format import pack_data
 from accounting_analytics.reports.figures.figure_table import (
     figure_table_script,
     figure_table_style,

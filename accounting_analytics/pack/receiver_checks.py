@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, quote
-from accounting_analytics.pack.read_page import (
+from accounting_analytics.pack.page_format import (
     UNITS,
     ZERO,
     ListFigure,
@@ -29,7 +29,7 @@ from accounting_analytics.pack.verification_result import PackFault
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from accounting_analytics.pack.read_page import PageData, PageElement, PageFigure, SelectedLines
+    from accounting_analytics.pack.page_format import PageData, PageElement, PageFigure, SelectedLines
 
 
 class Recomputation:

@@ -23,7 +23,7 @@ from accounting_analytics.pack.pack_table import (
 from accounting_analytics.reports.figures.figure import KEY_SEPARATOR, Figure, figure_of_entries, figure_of_terms
 from accounting_analytics.reports.payees.ageing import BUCKETS
 from accounting_analytics.reports.payees.bridge import bridge
-from accounting_analytics.reports.payees.top_parties import (
+from accounting_analytics.reports.payees.customers_and_payees import (
     OTHER_RECEIPTS,
     PARTY,
     PROCESSOR,
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.payees.ageing import Ageing
     from accounting_analytics.reports.payees.bridge import Bridge
+    from accounting_analytics.reports.payees.customers_and_payees import CustomerLedgers
     from accounting_analytics.reports.payees.recurring import RecurringPayment, RecurringPayments
-    from accounting_analytics.reports.payees.top_parties import CustomerLedgers
     from accounting_analytics.reports.statements.columns import StatementColumn
     from accounting_analytics.reports.statements.statement import Statement
     from accounting_analytics.reports.statements.statement_figures import StatementFigures

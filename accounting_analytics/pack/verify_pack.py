@@ -11,7 +11,7 @@ from accounting_analytics.core.arguments import to_path
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import quote
 from accounting_analytics.core.money import MAX_SCALE
-from accounting_analytics.pack.read_page import DATA_ID, StatedFigure, read_data, read_page
+from accounting_analytics.pack.page_format import DATA_ID, StatedFigure, read_data, read_page
 from accounting_analytics.pack.receiver_checks import (
     Recomputation,
     check_days,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from accounting_analytics.pack.read_page import PageData, PageElement
+    from accounting_analytics.pack.page_format import PageData, PageElement
 
 _MAX_FILE_BYTES = 100_000_000
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")

@@ -14,7 +14,6 @@ from accounting_analytics.core.money import format_amount, from_minor_units, to_
 from accounting_analytics.core.periods import day_label, period_label
 from accounting_analytics.core.results import Result, ResultPart
 from accounting_analytics.core.schemas import CodingFindings, Queue
-from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.coding_findings import (
     CodedTransaction,
     CodingFinding,
@@ -25,6 +24,7 @@ from accounting_analytics.recategorization.coding_findings import (
     paid_twice,
 )
 from accounting_analytics.recategorization.decisions import each_of, read_decisions
+from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.queue import NO_DESCRIPTION, transactions_with_categories, with_groups
 from accounting_analytics.reports.books.book_lines import entries_among
 from accounting_analytics.reports.books.category_ledgers import Categories

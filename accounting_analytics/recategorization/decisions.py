@@ -18,7 +18,7 @@ from accounting_analytics.core.edited_files import Column, SheetProblems, read_t
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
-from accounting_analytics.recategorization.changes import OpenQueue
+from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.queue import exact_groups, local_days
 from accounting_analytics.reports.books.category_ledgers import find_named
 from accounting_analytics.reports.books.value import to_books

@@ -24,13 +24,13 @@ from accounting_analytics.loading.estimate import DOCUMENTED_RATE
 from accounting_analytics.recategorization.changes import (
     NEW_CATEGORY,
     Change,
-    OpenQueue,
     changes_of_frame,
     changes_of_proposals,
     find_conflicts,
     joining_changes,
 )
 from accounting_analytics.recategorization.effect import Effect
+from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.outcomes import EXPECTED_OUTCOMES, require_outcomes_of
 from accounting_analytics.recategorization.proposals import choose_by_rules
 from accounting_analytics.recategorization.queue import KEY

@@ -11,8 +11,8 @@ from accounting_analytics.core.column_conversion import total
 from accounting_analytics.core.errors import RulesError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.recategorization.changes import OpenQueue
 from accounting_analytics.recategorization.decisions import choose_by_hand, each_of, left_note
+from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.queue import TRANSFER_DAYS
 from accounting_analytics.recategorization.rules import Rules
 from accounting_analytics.reports.books.category_ledgers import Categories, find_named

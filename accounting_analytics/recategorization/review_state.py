@@ -10,8 +10,9 @@ from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.load_metadata import refuse_file, stated_attrs
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount, from_minor_units, to_minor_units
-from accounting_analytics.recategorization.changes import Change, OpenQueue, net_moves
+from accounting_analytics.recategorization.changes import Change, net_moves
 from accounting_analytics.recategorization.decisions import choose_by_hand, write_decided
+from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.plan import plan_changes
 from accounting_analytics.recategorization.queue import KEY, by_size, exact_groups, local_days
 from accounting_analytics.recategorization.rules import add_rule

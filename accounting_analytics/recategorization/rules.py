@@ -62,7 +62,7 @@ from accounting_analytics.core.messages import count_of, fit_terminal, printable
 from accounting_analytics.core.money import MAX_SCALE, parse_amount
 from accounting_analytics.core.name_keys import name_key, plain_name
 from accounting_analytics.core.schemas import RuleReports
-from accounting_analytics.recategorization.changes import OpenQueue
+from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.queue import NO_DESCRIPTION, categorized_transactions
 from accounting_analytics.reports.books.category_ledgers import find_named
 from accounting_analytics.reports.books.merchants import merchants

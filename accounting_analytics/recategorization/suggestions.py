@@ -17,7 +17,7 @@ import pandas as pd
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.recategorization.changes import OpenQueue
+from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.queue import (
     NO_DESCRIPTION,
     categorized_transactions,

@@ -26,7 +26,7 @@ from accounting_analytics.reports.books.value import to_books
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from accounting_analytics.reports.books.extent import Extent
+    from accounting_analytics.reports.books.extent_of_load import Extent
     from accounting_analytics.reports.books.value import Books
     from accounting_analytics.reports.figures.cash_flow_report import CashFlowReport
 

@@ -32,7 +32,7 @@ from statements import TYPES, pivot, read_ledgers
 
 import accounting_analytics as aa
 from accounting_analytics.core.schemas import Ledgers, LineEntries
-from accounting_analytics.local_books.queries import scan_files
+from accounting_analytics.local_books.sql_on_books import scan_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable

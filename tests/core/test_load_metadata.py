@@ -15,7 +15,7 @@ import accounting_analytics as aa
 from accounting_analytics.core.day_ranges import DayRange, subtract_days
 from accounting_analytics.core.errors import IncompleteLoadError, InputError
 from accounting_analytics.core.load_metadata import LOAD_METADATA_KEY, count_notes, loaded_period, read_load_metadata
-from accounting_analytics.reports.books.extent import Extent, changed_row_count, reasons_of_frame
+from accounting_analytics.reports.books.extent_of_load import Extent, changed_row_count, reasons_of_frame
 
 ENDS = st.one_of(
     st.dates(dt.date.max - dt.timedelta(8), dt.date.max), st.dates(dt.date.min, dt.date.min + dt.timedelta(8))

@@ -11,7 +11,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports import QUESTIONS, Question, check_output
-from accounting_analytics.exports.outputs import OutputFile
+from accounting_analytics.exports.replaced_outputs import OutputFile
 from accounting_analytics.exports.star_schema.tables import STAR_SCHEMA
 
 

@@ -10,7 +10,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import FrameError, InputError
 from accounting_analytics.exports import FORMATS, Manifest, check_output, export_books
-from accounting_analytics.exports.outputs import VersionFolder
+from accounting_analytics.exports.replaced_outputs import VersionFolder
 
 OUTPUTS = {"parquet": "out", "duckdb": "out.duckdb", "csv": "out"}
 

@@ -8,7 +8,7 @@ import pytest
 from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, make_books, page_html, shown_figures
 
 import accounting_analytics as aa
-from accounting_analytics.pack.read_page import agrees, read_shown, value_text
+from accounting_analytics.pack.page_format import agrees, read_shown, value_text
 
 pytestmark = pytest.mark.browser
 PAYLOAD = "</script></style><img src=x onerror=\"document.title='owned'\">'\"${1}{{7*7}}\\"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from html import escape
 from typing import NamedTuple
 
-from accounting_analytics.pack.read_page import pack_data
+from accounting_analytics.pack.page_format import pack_data
 
 START, END = "2026-05-01", "2026-05-31"
 MONTHS = {"2026-04": ("2026-04-01", "2026-04-30"), "2026-05": (START, END)}

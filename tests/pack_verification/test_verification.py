@@ -15,7 +15,7 @@ from small_packs import PLAIN_NAMES, UNUSUAL_NAMES, data_of, make_books, page_ht
 
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.pack.read_page import MAX_DATA_BYTES, ZERO, agrees, pack_data, read_shown, value_text
+from accounting_analytics.pack.page_format import MAX_DATA_BYTES, ZERO, agrees, pack_data, read_shown, value_text
 
 OTHER = "0123456789abcdef" * 4
 TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)

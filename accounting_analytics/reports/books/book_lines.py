@@ -35,7 +35,7 @@ from accounting_analytics.core.messages import count_of, join_ids
 from accounting_analytics.core.money import pandas_dtype, to_minor_units
 from accounting_analytics.core.periods import Period, day_before, day_label, days_label, local_date, zone
 from accounting_analytics.core.schemas import LineEntries
-from accounting_analytics.reports.books.extent import Extent
+from accounting_analytics.reports.books.extent_of_load import Extent
 from accounting_analytics.reports.books.payees import counterparties_of_entries, entry_ids
 from accounting_analytics.reports.figures.figure import checked_entries
 from accounting_analytics.reports.figures.numbered_lines import ShownLine, texts_of

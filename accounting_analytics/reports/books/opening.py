@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from accounting_analytics.core.load_metadata import Discovery
     from accounting_analytics.core.periods import Period
-    from accounting_analytics.reports.books.extent import Extent
+    from accounting_analytics.reports.books.extent_of_load import Extent
     from accounting_analytics.reports.books.ledger_tree import LedgerTree
 
 _DAY_TYPES = (str, dt.date, np.datetime64, pd.Period)

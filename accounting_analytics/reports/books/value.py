@@ -43,7 +43,7 @@ from accounting_analytics.core.schemas import Ledgers, LineEntries
 from accounting_analytics.reports.books.book_lines import LineSource, to_pandas
 from accounting_analytics.reports.books.category_ledgers import required_ledgers
 from accounting_analytics.reports.books.changed_lines import changed_rows, describe_changes
-from accounting_analytics.reports.books.extent import Extent, MonthProof, reasons_of_frame
+from accounting_analytics.reports.books.extent_of_load import Extent, MonthProof, reasons_of_frame
 from accounting_analytics.reports.books.ledger_tree import LedgerTree
 from accounting_analytics.reports.books.opening import (
     GivenOpening,

@@ -36,7 +36,7 @@ from accounting_analytics.reports.figures.figure_table import (
     table_of_figures,
 )
 from accounting_analytics.reports.figures.table_text import TextColumn, figure_lines
-from accounting_analytics.reports.payees.top_parties import (
+from accounting_analytics.reports.payees.customers_and_payees import (
     PARTY,
     PROCESSOR,
     CustomerLedgers,

@@ -12,8 +12,9 @@ from plain_books import books_of
 import accounting_analytics as aa
 from accounting_analytics.core.edited_files import unguard
 from accounting_analytics.core.errors import InputError
-from accounting_analytics.recategorization.changes import BY_HAND, OpenQueue
+from accounting_analytics.recategorization.changes import BY_HAND
 from accounting_analytics.recategorization.decisions import TRANSACTION, read_decisions, write_decision_file
+from accounting_analytics.recategorization.open_queue import OpenQueue
 
 
 @pytest.fixture(scope="module")

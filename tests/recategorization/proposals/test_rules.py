@@ -15,7 +15,7 @@ import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError, RulesError
 from accounting_analytics.core.schemas import Queue
 from accounting_analytics.recategorization import rules
-from accounting_analytics.recategorization.changes import OpenQueue
+from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.rules import add_rule
 from accounting_analytics.reports.books.merchants import merchants
 

@@ -32,7 +32,7 @@ from accounting_analytics.loading.load import (
 from accounting_analytics.loading.load_to_file import write_in_order
 from accounting_analytics.loading.request import DEFAULT_EXPANSIONS, DEFAULT_IN_FLIGHT, LoadRequest, check_in_flight
 from accounting_analytics.loading.windows import WindowReader, group_by_ledger, unread_windows
-from accounting_analytics.reports.books.extent import attach_load_metadata
+from accounting_analytics.reports.books.extent_of_load import attach_load_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping

@@ -12,7 +12,7 @@ import pytest
 import accounting_analytics as aa
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.exports.books_to_export import ExportedBooks, MonthProof
-from accounting_analytics.local_books.queries import BooksQueries
+from accounting_analytics.local_books.sql_on_books import BooksQueries
 
 DAYS = ("2025-01-01", "2025-03-31")
 ZONE = "America/New_York"
