@@ -77,7 +77,10 @@ def _offset(text: str | None) -> dt.tzinfo | None:
 
 
 def _read_day(text: str, order: str) -> dt.date | None:
-    """Read a day from three parts, or eight digits; a month may be an English name of three letters or more."""
+    """Read a day from three parts, or from eight digits.
+
+    A month may be an English name of three letters or more.
+    """
     text = _WEEKDAY.sub("", text, count=1)
     compact = re.fullmatch(_COMPACT[order], text)
     match = compact or _DAY.fullmatch(text)

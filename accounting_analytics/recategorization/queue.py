@@ -400,7 +400,7 @@ def group_queue(queue: pd.DataFrame, *, as_of: DateLike | None = None) -> pd.Dat
 def exact_groups(queue: pd.DataFrame, as_of: DateLike | None = None) -> ExactFrame:
     """Group the queue with exact amounts and notes."""
     exact = exact_queue(queue)
-    groups = _sum_groups(_largest_first(exact.frame))
+    groups = _sum_groups(_largest_first(exact.frame))  # described by the largest transaction
     newest = exact.frame["datetime"].dt.normalize().max()
     day = newest if as_of is None else pd.Timestamp(parse_date(as_of, "as_of"), tz="UTC")
     for age, instant in (("age_days", "first_datetime"), ("newest_age_days", "last_datetime")):
@@ -410,7 +410,7 @@ def exact_groups(queue: pd.DataFrame, as_of: DateLike | None = None) -> ExactFra
 
 
 def _sum_groups(grouped: pd.DataFrame) -> pd.DataFrame:
-    """Sum each group, with the description of its first row, the largest transaction."""
+    """Sum each group, with the description of its first row."""
     names = dict(zip(grouped["ledger_id"], grouped["ledger_name"], strict=True))
     counterparts = grouped["counterpart_ledger_id"].map(names, na_action="ignore").astype(TEXT)
     groups = grouped.assign(counterpart_ledger_name=counterparts).groupby("group_id", sort=False)

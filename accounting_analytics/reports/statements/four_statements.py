@@ -508,7 +508,10 @@ def _make(subject: _Subject, kind: _Kind, asked: _Presentation) -> Statement:
 
 
 def _columns_and_lines(subject: _Subject, kind: _Kind, asked: _Presentation) -> tuple[Columns, Source]:
-    """Choose the columns, and the lines that they count: with tags only lines that have tags."""
+    """Choose the columns, and the lines that they count.
+
+    With tags, only lines that have them count.
+    """
     chart, lines = subject.chart, subject.source
     of_tags: list[StatementColumn] = []
     if asked.tags and isinstance(lines, LineSource):
