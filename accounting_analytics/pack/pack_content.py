@@ -163,7 +163,7 @@ def make_content(
     aged, why_no_ages = _ageing(books, periods, given.aged_ledgers)
     has_balances = "ending_cash_balance" in figures.layout.by_key
     ahead = _outlook(books, periods)
-    check = _coding(books, periods, given.decisions)
+    check, why_not_checked = _coding(books, periods, given.decisions)
     tables = [
         key_table,
         writer.table(),
@@ -197,7 +197,7 @@ def make_content(
         proven,
         undecided_sentence,
         reasons,
-        (*_assumptions(books, statements), *why_no_ages),
+        (*_assumptions(books, statements), *why_no_ages, *why_not_checked),
         make_pictures(books, periods, bridge, statements.compared, ahead, amounts_in=amounts_in),
     )
 
@@ -229,15 +229,15 @@ def _outlook(books: ComparedBooks, periods: PackPeriods) -> Outlook | None:
 
 def _coding(
     books: ComparedBooks, periods: PackPeriods, decisions: Decisions | Sequence[Decisions] | None
-) -> CodingCheck | None:
+) -> tuple[CodingCheck | None, tuple[str, ...]]:
     """Check the coding of the period.
 
-    Return None if the lines lack needed columns.
+    Otherwise, say which columns the lines lack.
     """
     try:
-        return check_coding(books.books, periods.this, decisions=decisions)
-    except FrameError:
-        return None
+        return check_coding(books.books, periods.this, decisions=decisions), ()
+    except FrameError as error:
+        return None, (f"The coding of the period was not checked: {error}.",)
 
 
 def _ageing(

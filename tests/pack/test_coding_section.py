@@ -54,3 +54,10 @@ def test_what_is_right_is_not_listed(miscoded_books):
     assert table.notes[0] == "Nothing to look at was found."
     assert "1 finding not listed, because decisions say that the category is right." in table.notes
     assert not any("coding" in sentence for sentence in pack.sentences)
+
+
+def test_lines_without_a_needed_column_say_that_the_coding_was_not_checked(miscoded_books):
+    lines = miscoded_books.lines.drop(columns="opposing_ledger_ids")
+    pack = aa.monthly_pack(aa.Books(lines, miscoded_books.ledgers, "2026-05"))
+    assert "coding" not in pack.content.tables
+    assert pack.content.assumptions[-1].startswith("The coding of the period was not checked: line_entries have no opp")
