@@ -23,11 +23,10 @@ from .pack.verification_result import PackVerification
 from .pack.verify_pack import verify_pack
 from .recategorization.apply import apply_plan, verify_plan
 from .recategorization.check_coding import CodingCheck, check_coding
-from .recategorization.decisions import decide
 from .recategorization.effect import Effect
 from .recategorization.open_bank_file import open_bank_file
 from .recategorization.plan import Plan, plan_recategorization
-from .recategorization.proposals import propose
+from .recategorization.proposals import decide, propose
 from .recategorization.queue import group_queue, uncategorized_queue
 from .recategorization.review import Review, review
 from .recategorization.rules import load_rules, report_rules

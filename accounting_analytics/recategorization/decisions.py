@@ -18,10 +18,8 @@ from accounting_analytics.core.edited_files import Column, SheetProblems, read_t
 from accounting_analytics.core.errors import InputError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.workbook import is_workbook, require_xlsxwriter
-from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.queue import exact_groups, local_days
 from accounting_analytics.reports.books.category_ledgers import find_named
-from accounting_analytics.reports.books.value import to_books
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from accounting_analytics.recategorization.changes import Change
-    from accounting_analytics.reports.books.value import Books
+    from accounting_analytics.recategorization.open_queue import OpenQueue
 
     Decisions = Mapping[str, str] | str | Path
 
@@ -64,50 +62,6 @@ _TRANSACTION_COLUMNS = [
 _MAX_LISTED = 5
 
 
-def decide(queue: pd.DataFrame, decisions: Decisions, books: Books) -> pd.DataFrame:
-    """Propose the categories that a person decided for groups and transactions.
-
-    Parameters
-    ----------
-    queue : DataFrame
-        :class:`~accounting_analytics.schemas.Queue`.
-    decisions : mapping of str to str, or path
-        Category (id, unique name or path) of each ``group_id`` of :func:`group_queue` or ``transaction_id``; or the
-        file that ``accounting-analytics queue --output`` wrote and a person filled in: CSV, or Excel with the extra
-        ``excel``. Where a transaction is decided twice, such as by its group and by its id, the later entry of a
-        mapping wins, and in a file the row of the transaction. The decision of a group is that of all transactions it
-        has in `queue`, also of those that were added to the books since.
-    books : Books
-        The books; categories are looked up in their ledgers.
-
-    Returns
-    -------
-    DataFrame
-        :class:`~accounting_analytics.schemas.Proposals`: the decided rows of the queue. ``rule`` is ``decided by
-        hand``, with the id of the group where that was decided. ``attrs["notes"]`` counts what is left, and lists
-        categories that are parent ledgers, and decisions of a file that fit no transaction of the queue.
-
-    Raises
-    ------
-    InputError
-        The file cannot be read; a category is unknown, ambiguous, cash or uncategorized, a decided transaction is
-        split, or a key that is not of a file is neither a group nor a transaction of the queue. The message names all
-        unusable decisions.
-
-    Examples
-    --------
-    ::
-
-        decided = decide(queue, {"blue-bottle-82e039": "Expenses:Meals", "txn_42": "Travel"}, books)
-        decided = decide(queue, "decisions.csv", books)
-    """
-    require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
-    asked = OpenQueue(queue, to_books(books).ledgers)
-    notes = list(asked.exact.notes)
-    chosen = choose_by_hand(asked, decisions, notes)
-    return asked.proposals(chosen, notes)
-
-
 def left_note(asked: OpenQueue, chosen: Mapping[int, Change], why: str) -> list[str]:
     """Write a note that counts the transactions without a category. A transaction may have two rows."""
     transactions = asked.rows[TRANSACTION]
@@ -120,9 +74,14 @@ def each_of(decisions: Decisions | Sequence[Decisions] | None) -> Sequence[Any]:
     return decisions if isinstance(decisions, list | tuple) else [] if decisions is None else [decisions]
 
 
+def require_decisions(decisions: object) -> None:
+    """Refuse anything but a mapping or a file."""
+    require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
+
+
 def read_decisions(decisions: Decisions) -> dict[str, tuple[str, int | None]]:
     """Read the decided category by group, then by transaction, with row numbers."""
-    require_type(decisions, _DECISIONS, "decisions", _DECISIONS_HINT)
+    require_decisions(decisions)
     if isinstance(decisions, Mapping):
         return {key: (category, None) for key, category in decisions.items()}
     file = to_path(decisions, "decisions")

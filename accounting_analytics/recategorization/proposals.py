@@ -11,7 +11,7 @@ from accounting_analytics.core.column_conversion import total
 from accounting_analytics.core.errors import RulesError
 from accounting_analytics.core.messages import count_of, join_ids, quote
 from accounting_analytics.core.money import format_amount
-from accounting_analytics.recategorization.decisions import choose_by_hand, each_of, left_note
+from accounting_analytics.recategorization.decisions import choose_by_hand, each_of, left_note, require_decisions
 from accounting_analytics.recategorization.open_queue import OpenQueue
 from accounting_analytics.recategorization.queue import TRANSFER_DAYS
 from accounting_analytics.recategorization.rules import Rules
@@ -95,6 +95,47 @@ def propose(
     if transfers:
         chosen |= _choose_transfers(asked, notes, chosen)
     return asked.proposals(chosen, notes)
+
+
+def decide(queue: pd.DataFrame, decisions: Decisions, books: Books) -> pd.DataFrame:
+    """Propose the categories that a person decided for groups and transactions.
+
+    Parameters
+    ----------
+    queue : DataFrame
+        :class:`~accounting_analytics.schemas.Queue`.
+    decisions : mapping of str to str, or path
+        Category (id, unique name or path) of each ``group_id`` of :func:`group_queue` or ``transaction_id``; or the
+        file that ``accounting-analytics queue --output`` wrote and a person filled in: CSV, or Excel with the extra
+        ``excel``. Where a transaction is decided twice, such as by its group and by its id, the later entry of a
+        mapping wins, and in a file the row of the transaction. The decision of a group is that of all transactions it
+        has in `queue`, also of those that were added to the books since.
+    books : Books
+        The books; categories are looked up in their ledgers.
+
+    Returns
+    -------
+    DataFrame
+        :class:`~accounting_analytics.schemas.Proposals`: the decided rows of the queue. ``rule`` is ``decided by
+        hand``, with the id of the group where that was decided. ``attrs["notes"]`` counts what is left, and lists
+        categories that are parent ledgers, and decisions of a file that fit no transaction of the queue.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read; a category is unknown, ambiguous, cash or uncategorized, a decided transaction is
+        split, or a key that is not of a file is neither a group nor a transaction of the queue. The message names all
+        unusable decisions.
+
+    Examples
+    --------
+    ::
+
+        decided = decide(queue, {"blue-bottle-82e039": "Expenses:Meals", "txn_42": "Travel"}, books)
+        decided = decide(queue, "decisions.csv", books)
+    """
+    require_decisions(decisions)
+    return propose(queue, None, books, decisions=decisions)
 
 
 def choose_by_rules(asked: OpenQueue, rules: Rules, notes: list[str]) -> dict[int, Change]:

@@ -1,7 +1,6 @@
 """The OpenAPI document describes the service: schemathesis finds no difference."""
 
 import json
-import os
 from collections import Counter
 
 import hypothesis
@@ -82,13 +81,13 @@ def few_zones():
     return document
 
 
-IS_LONG = os.environ.get("ACCOUNTING_ANALYTICS_SOAK") == "10"
-api = schemathesis.openapi.from_dict(json.loads(openapi_document()) if IS_LONG else few_zones())
+IS_SOAK = settings.get_profile("slow").max_examples > 10
+api = schemathesis.openapi.from_dict(json.loads(openapi_document()) if IS_SOAK else few_zones())
 
 
 @pytest.mark.soak
 @api.parametrize()
-@settings(max_examples=200 if IS_LONG else 40, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=200 if IS_SOAK else 40, suppress_health_check=list(HealthCheck), database=None)
 def test_schemathesis_finds_nothing(case, world, session, statuses):
     # the text of a list of one empty tag is that of an empty list, which is not sent
     hypothesis.assume((case.query or {}).get("tag_ids") != [""])
